@@ -1,4 +1,5 @@
 """The speed examples of the crates, built as `bootstrap test` builds them: what it compiled is not compiled again."""
+import functools
 import os
 import pathlib
 import subprocess
@@ -9,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ["cargo", "build", "-q", "--release", "--locked", "--workspace", "--exclude", "homenode-hlrc", "--example"]
 
 
+@functools.cache
 def built(name):
     """The path of an example, which is up to date then."""
     subprocess.run([*BUILD, name], cwd=ROOT, check=True)

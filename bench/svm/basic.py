@@ -90,7 +90,7 @@ def over_mpi(mpirun, svm, ops, folder):
         if measured:
             break
     for _ in range(TRIALS):
-        locks = printed([*ranks, *svm, "--transport", "mpi", "-o", kept, "--", ops, "locks"], **environment)
+        locks = printed([*ranks, *svm, "--transport", "mpi", "--force", "-o", kept, "--", ops, "locks"], **environment)
         if json.loads(kept.read_text())["transport"] == "mpi":
             return {**measured, **of_ops(locks)}
     return measured

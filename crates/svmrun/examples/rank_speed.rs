@@ -7,13 +7,15 @@ fn main() -> ExitCode {
     let mpicc = std::env::args_os().nth(1).map(Into::into);
     let request = SvmRequest { nodes: None, transport: Some("mpi".to_owned()), mpicc, ..SvmRequest::default() };
     let measured = Ranks::join(&request).and_then(|joined| match joined {
-        Joined::First(ranks) => ranks.speeds().map(|found| found.map_or_else(
-            || println!("mpi: the MPI needs the other side's help, so the transport would be tcp"),
-            |all| {
-                println!("mpi, microseconds: median / 99 %");
-                all.iter().for_each(|times| println!("  {times}"));
-            },
-        )),
+        Joined::First(ranks) => ranks.speeds().map(|found| {
+            found.map_or_else(
+                || println!("mpi: the MPI needs the other side's help, so the transport would be tcp"),
+                |all| {
+                    println!("mpi, microseconds: median / 99 %");
+                    all.iter().for_each(|times| println!("  {times}"));
+                },
+            )
+        }),
         Joined::Other(ranks) => ranks.speeds().map(|_| ()),
         Joined::Alone | Joined::Silent(_) => Ok(()),
     });

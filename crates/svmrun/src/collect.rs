@@ -140,7 +140,7 @@ impl<'r> Regions<'r> {
         for page in (0..pages).map(PageId) {
             let doc = self.page(page, objects);
             self.note_page(page, doc.as_ref(), objects, &mut runs);
-            self.note_order(page, doc.as_ref(), objects, &mut in_order);
+            self.note_order(Some(page), doc.as_ref(), objects, &mut in_order);
             let Some(doc) = doc else { continue };
             if let Some(object) = doc.object.and_then(|o| objects.get_mut(o as usize)) {
                 add(&mut object.traffic, &doc.traffic);
@@ -150,6 +150,7 @@ impl<'r> Regions<'r> {
                 keep_hottest(&mut hottest);
             }
         }
+        self.note_order(None, None, objects, &mut in_order);
         keep_hottest(&mut hottest);
         if runs > RUNS_MOST {
             objects.iter_mut().for_each(|o| o.pages.clear());
@@ -177,14 +178,24 @@ impl<'r> Regions<'r> {
         run.of_writer += by(writer);
     }
 
-    /// Adds what pages ahead would have saved at a page to its object.
-    fn note_order(&self, page: PageId, doc: Option<&PageDoc>, objects: &mut [ObjectDoc], of_nodes: &mut [InOrder]) {
-        let object = doc.and_then(|d| d.object).and_then(|o| objects.get_mut(o as usize));
-        let saved = object.map_or(&mut [][..], |o| &mut o.ahead);
-        let home = doc.and_then(|d| d.home);
+    /// Adds what pages ahead would have saved, of runs of fetches that end before this page, or with the memory, to the objects of those.
+    fn note_order(
+        &self,
+        page: Option<PageId>,
+        doc: Option<&PageDoc>,
+        objects: &mut [ObjectDoc],
+        of_nodes: &mut [InOrder],
+    ) {
+        if doc.is_none() && !of_nodes.iter().any(InOrder::is_open) {
+            return;
+        }
+        let (home, object) = (page.and_then(|p| self.home(p)), doc.and_then(|d| d.object));
         for ((at, order), profile) in of_nodes.iter_mut().enumerate().zip(self.profiles()) {
             let fetches = doc.map_or(0, |d| d.traffic.fetches[at]);
-            order.next(home, fetches, profile.in_order_at(page), saved);
+            let in_order = page.map_or(0, |p| profile.in_order_at(p));
+            let Some((of, saved)) = order.next((home, object), fetches, in_order) else { continue };
+            let ahead = objects.get_mut(of as usize).map_or(&mut [][..], |o| &mut o.ahead);
+            ahead.iter_mut().zip(saved).for_each(|(doc, saved)| doc.saved_fetches += saved);
         }
     }
 

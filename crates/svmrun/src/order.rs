@@ -1,33 +1,40 @@
 //! Pages that are fetched in order: how many fetches fewer there are if pages behind come with one that is fetched, as
 //! [`prefetch`](homenode_hlrc::cluster::Cluster::prefetch) does it.
+//!
+//! Pages come in chunks: one that is fetched, and so many behind it at the same home. The last one of a chunk is the marker: if the program does not
+//! come to it, the prefetch was in vain, and is not done again. So a chunk counts if its marker is touched: if it is whole, or if what is behind
+//! its last page has another home and cannot come with it.
 use crate::collect::sum;
 use crate::doc::AheadDoc;
 
 /// Numbers of pages ahead that are looked at.
-const AHEAD: [u8; 5] = [1, 2, 4, 8, 15];
+const AHEAD: [u8; 8] = [1, 2, 3, 4, 6, 8, 11, 15];
 
 /// The fetches of one node, page by page in the order of addresses, if so many pages come with one.
 #[derive(Clone, Debug)]
 struct One {
-    ahead: u8,
-    /// Fetches of the page before, by how many pages before it the one is with which it would have come.
+    /// Fetches of the page before, by its place in the chunk with which it would have come.
     at: Vec<u64>,
 }
 
 impl One {
-    /// Fetches of the next page that would have come with one before it: `in_order` of them are right behind the page before.
-    fn saves(&mut self, fetches: u64, in_order: u64) -> u64 {
-        let all = sum(&self.at);
-        let carried = in_order.min(fetches).min(all);
+    /// Fetches that the chunks save which end before this page: `in_order` of its fetches are right behind the page before. `goes_on`: what is here could
+    /// come with the page before.
+    fn saves(&mut self, fetches: u64, in_order: u64, goes_on: bool) -> u64 {
+        let (all, last) = (sum(&self.at), self.at.len() - 1);
+        let carried = if goes_on { in_order.min(fetches).min(all) } else { 0 };
         let mut next = vec![0; self.at.len()];
+        let mut saved = 0;
         for (at, count) in self.at.iter().enumerate() {
             // Which of them went on is not known but where all did; else equal shares.
-            let share = u128::from(*count) * u128::from(carried) / u128::from(all.max(1));
-            next[(at + 1) % self.at.len()] += share as u64;
+            let went_on = (u128::from(*count) * u128::from(carried) / u128::from(all.max(1))) as u64;
+            next[(at + 1) % self.at.len()] += went_on;
+            let touched = if at == last || !goes_on { *count } else { 0 };
+            saved += at as u64 * touched;
         }
         next[0] += fetches - sum(&next);
         self.at = next;
-        sum(&self.at[1..])
+        saved
     }
 }
 
@@ -35,32 +42,40 @@ impl One {
 #[derive(Clone, Debug)]
 pub(crate) struct InOrder {
     all: Vec<One>,
-    /// Home of the page before, if it was fetched.
-    home: Option<u16>,
+    /// Home and object of the page before, if it was fetched.
+    before: Option<(Option<u16>, Option<u32>)>,
 }
 
 impl InOrder {
     pub(crate) fn new() -> InOrder {
-        InOrder {
-            all: AHEAD.map(|ahead| One { ahead, at: vec![0; usize::from(ahead) + 1] }).to_vec(),
-            home: None,
-        }
+        let one = |ahead| One { at: vec![0; usize::from(ahead) + 1] };
+        InOrder { all: AHEAD.map(one).to_vec(), before: None }
     }
     /// What nothing was fetched of saves nothing.
     pub(crate) fn none() -> Vec<AheadDoc> {
         AHEAD.map(|ahead| AheadDoc { ahead, saved_fetches: 0 }).to_vec()
     }
-    /// Adds what the next page saves, which was fetched so often, and so often right after the page before. Pages of several homes do not come together.
-    pub(crate) fn next(&mut self, home: Option<u16>, fetches: u64, in_order: u64, saved: &mut [AheadDoc]) {
-        if fetches == 0 && self.home.is_none() {
-            return;
+    /// Whether something is still open from the page before.
+    pub(crate) fn is_open(&self) -> bool {
+        self.before.is_some()
+    }
+    /// Adds the next page, of this home and object, which was fetched so often, and so often right after the page before. The object of the page
+    /// before, if what ends with that saves something, and how much for each number of pages ahead.
+    pub(crate) fn next(
+        &mut self,
+        (home, object): (Option<u16>, Option<u32>),
+        fetches: u64,
+        in_order: u64,
+    ) -> Option<(u32, [u64; AHEAD.len()])> {
+        let before = self.before.take();
+        self.before = (fetches > 0).then_some((home, object));
+        if before.is_none() && fetches == 0 {
+            return None;
         }
-        let in_order = if home.is_some() && home == self.home { in_order } else { 0 };
-        for one in &mut self.all {
-            let more = one.saves(fetches, in_order);
-            saved.iter_mut().filter(|s| s.ahead == one.ahead).for_each(|s| s.saved_fetches += more);
-        }
-        self.home = home.filter(|_| fetches > 0);
+        let goes_on = home.is_some() && before.is_some_and(|(one, _)| one == home);
+        let mut saved = [0; AHEAD.len()];
+        saved.iter_mut().zip(&mut self.all).for_each(|(saved, one)| *saved = one.saves(fetches, in_order, goes_on));
+        Some((before?.1?, saved))
     }
 }
 
@@ -70,23 +85,40 @@ mod tests {
 
     /// What is saved with each number of pages ahead, of pages with homes, fetches, and fetches in order.
     fn saved(pages: &[(u16, u64, u64)]) -> Vec<u64> {
-        let (mut order, mut saved) = (InOrder::new(), InOrder::none());
-        pages.iter().for_each(|(home, fetches, in_order)| order.next(Some(*home), *fetches, *in_order, &mut saved));
-        saved.iter().map(|s| s.saved_fetches).collect()
+        let (mut order, mut saved) = (InOrder::new(), vec![0; AHEAD.len()]);
+        let ends = [(None, 0, 0)];
+        for (home, fetches, in_order) in pages.iter().map(|(home, f, o)| (Some(*home), *f, *o)).chain(ends) {
+            let more = order.next((home, Some(0)), fetches, in_order);
+            saved.iter_mut().zip(more.map_or([0; AHEAD.len()], |(_, more)| more)).for_each(|(sum, n)| *sum += n);
+        }
+        assert!(!order.is_open());
+        saved
+    }
+
+    /// So many rounds in each of which so many pages are fetched in order.
+    fn rounds(pages: u16, rounds: u64, home: fn(u16) -> u16) -> Vec<(u16, u64, u64)> {
+        (0..pages).map(|p| (home(p), rounds, if p > 0 { rounds } else { 0 })).collect()
     }
 
     #[test]
-    fn each_run_of_pages_takes_one_fetch_for_so_many_and_one() {
-        // Ten rounds of 64 pages: one of 2, 3, 5, 9 and 16 is fetched.
-        let rounds = |home: fn(u16) -> u16| (0..64).map(|p| (home(p), 10, if p > 0 { 10 } else { 0 })).collect::<Vec<_>>();
-        assert_eq!(saved(&rounds(|_| 1)), [32, 64 - 22, 64 - 13, 64 - 8, 60].map(|n| 10 * n));
+    fn a_run_of_pages_takes_one_fetch_for_so_many_and_one() {
+        let fetched = |pages: u64| AHEAD.map(|ahead| pages - pages.div_ceil(u64::from(ahead) + 1));
+        assert_eq!(saved(&rounds(64, 10, |_| 1)), fetched(64).map(|n| 10 * n));
         // Pages in turn at two homes, and in two halves.
-        assert_eq!(saved(&rounds(|p| p % 2)), [0; 5]);
-        assert_eq!(saved(&rounds(|p| p / 32)), [32, 64 - 2 * 11, 64 - 2 * 7, 64 - 2 * 4, 60].map(|n| 10 * n));
+        assert_eq!(saved(&rounds(64, 10, |p| p % 2)), [0; 8]);
+        assert_eq!(saved(&rounds(64, 10, |p| p / 32)), fetched(32).map(|n| 2 * 10 * n));
         // Every other page, or no page right after the one before.
-        assert_eq!(saved(&[(0, 9, 0), (0, 0, 0), (0, 9, 0), (0, 9, 0)]), [0; 5]);
-        // Half of the time the run begins at the second page.
-        assert_eq!(saved(&[(0, 4, 0), (0, 8, 4), (0, 8, 8)]), [4 + 4, 8 + 4, 12, 12, 12]);
+        assert_eq!(saved(&[(0, 9, 0), (0, 0, 0), (0, 9, 0), (0, 9, 0)]), [0; 8]);
+    }
+
+    #[test]
+    fn a_prefetch_beyond_what_is_used_saves_nothing() {
+        // Four pages, and one of the same home behind them that nobody fetches: two and two, or three of four.
+        let four = [rounds(4, 5, |_| 0), vec![(0, 0, 0)]].concat();
+        assert_eq!(saved(&four), [2, 2, 3, 0, 0, 0, 0, 0].map(|n| 5 * n));
+        // The same where the page behind is another's.
+        let four = [rounds(4, 5, |_| 0), vec![(1, 0, 0)]].concat();
+        assert_eq!(saved(&four), [2, 2, 3, 3, 3, 3, 3, 3].map(|n| 5 * n));
     }
 
     #[test]

@@ -36,7 +36,10 @@ impl Ranks {
     /// They are not two, or not on one host; no memory, no socket.
     pub fn speeds(mut self) -> Result<Option<Vec<Times>>, Failure> {
         if self.places.len() != 2 {
-            return Err(Failure::usage(format!("speeds are those between 2 ranks, and there are {}", self.places.len())));
+            return Err(Failure::usage(format!(
+                "speeds are those between 2 ranks, and there are {}",
+                self.places.len()
+            )));
         }
         let measured = if self.are_one_sided {
             if self.me == 0 { self.first().map(Some) } else { self.second().map(|()| None) }

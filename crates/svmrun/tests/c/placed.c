@@ -1,8 +1,9 @@
 /* Ways of sharing memory whose cost is known: two threads, each with what it writes where the way says.
  *
- *   placed mixed|apart|remote|locked|ordered|sparse|stepped|alone
+ *   placed mixed|apart|remote|locked|ordered|fours|sparse|stepped|alone
  *
- * ordered, sparse, stepped: thread 0 writes all pages, and thread 1 reads them in order; or every other one; or all, with a barrier behind each. */
+ * ordered, fours, sparse, stepped: thread 0 writes all pages, and thread 1 reads them in order; or the first four of eight; or every other one; or all,
+ * with a barrier behind each. */
 #include "homenode.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void read_all(unsigned me) {
             pages[p][round]++;
         homenode_barrier(&barrier, 2);
         for (unsigned p = 0; p < PAGES; p += step) {
-            if (me == 1)
+            if (me == 1 && !(is("fours") && p % 8 > 3))
                 sum += pages[p][round];
             if (is("stepped"))
                 homenode_barrier(&barrier, 2);
@@ -83,7 +84,7 @@ static void body(void *unused) {
             pages[0][0]++;
             homenode_unlock(pages);
         }
-    else if (is("ordered") || is("sparse") || is("stepped"))
+    else if (is("ordered") || is("fours") || is("sparse") || is("stepped"))
         read_all(me);
     else if (is("alone"))
         spin(200 * 1000 * 1000);

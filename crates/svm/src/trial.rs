@@ -126,7 +126,7 @@ impl Nodes {
         Nodes::beside(spec, layout, files, meeting, near)
     }
 
-    /// The same, where somebody does what is asked in mailboxes, if there are any.
+    /// Nodes with this memory, where somebody does what is asked in mailboxes, if there are any.
     fn beside(
         spec: &'static Spec,
         layout: Layout,
@@ -225,7 +225,7 @@ pub fn memory(spec: &'static Spec) -> io::Result<Files> {
     files(&layout(spec, 2), 2)
 }
 
-/// The same as [`speeds`] of nodes with this memory, for whose mailboxes somebody else cares.
+/// The [`speeds`] of nodes with this memory, for whose mailboxes somebody else cares.
 ///
 /// # Errors
 /// There is no memory, or no socket.

@@ -4,11 +4,15 @@
 //! Pages come in chunks: one that is fetched, and so many behind it at the same home. The last one of a chunk is the marker: if the program does not
 //! come to it, the prefetch was in vain, and is not done again. So a chunk counts if its marker is touched: if it is whole, or if what is behind
 //! its last page has another home and cannot come with it.
-use crate::collect::sum;
 use crate::doc::AheadDoc;
 
 /// Numbers of pages ahead that are looked at.
 const AHEAD: [u8; 8] = [1, 2, 3, 4, 6, 8, 11, 15];
+
+/// The sum of numbers that are shares of one that was counted.
+fn sum(shares: &[u64]) -> u64 {
+    shares.iter().sum()
+}
 
 /// The fetches of one node, page by page in the order of addresses, if so many pages come with one.
 #[derive(Clone, Debug)]

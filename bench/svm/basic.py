@@ -75,10 +75,9 @@ def when_quiet(wait, measure):
 
 def version(mpirun):
     """Name and version of an MPI."""
-    found = re.search(r"\(Open MPI\) ([0-9.]+)|Version: +([0-9.]+)", printed([mpirun, "--version"]))
-    if not found:
-        return mpirun
-    return f"Open MPI {found[1]}" if found[1] else f"MPICH {found[2]}"
+    name, pattern = ("Open MPI", r"\) ([0-9.]+)") if mpirun.endswith("openmpi") else ("MPICH", r"Version: +([0-9.]+)")
+    found = re.search(pattern, printed([mpirun, "--version"]))
+    return f"{name} {found[1]}" if found else name
 
 
 def over_mpi(mpirun, svm, ops, folder):

@@ -251,7 +251,7 @@ fn in_order(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
         about: About::FetchesInOrder,
         text: format!(
             "{in_order} of {fetches} fetches are of the page behind the one that the thread fetched before: --prefetch {ahead} brings as many pages with \
-             one, about {saved} fetches fewer"
+             one, about {saved} fetches fewer, or more"
         ),
         seconds: (saved as f64 / fetches as f64).min(1.0) * mean.data,
     })

@@ -1,4 +1,4 @@
-/* What operations of shared virtual memory cost on two nodes of one thread: a line each, name, operations, median and 99th percentile
+/* What operations of shared virtual memory cost on two nodes of one thread (`ops`; `ops locks`: of locks alone): a line each, name, operations, median and 99th percentile
  * in microseconds. Without `homenode svm run` it prints floors: what the machine takes for the least that must happen.
  * The numbers are as good as the machine is idle; bench/svm/run.py puts them beside each other. */
 #define _GNU_SOURCE
@@ -101,7 +101,7 @@ static void releases(struct shared *s, unsigned me) {
 
 /* A lock that was the other node's, and one that is here. */
 static void locks(struct shared *s, unsigned me) {
-    static double taken[ROUNDS], again[ROUNDS], given[ROUNDS];
+    static double taken[ROUNDS], back[ROUNDS], again[ROUNDS], given[ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         if (me == 0) {
             homenode_lock(&s->other);
@@ -111,11 +111,13 @@ static void locks(struct shared *s, unsigned me) {
         if (me == 1) {
             double began = now_us();
             homenode_lock(&s->other);
-            taken[round] = now_us() - began;
+            double held = now_us();
+            taken[round] = held - began;
             homenode_unlock(&s->other);
             began = now_us();
+            back[round] = began - held;
             homenode_lock(&s->other);
-            double held = now_us();
+            held = now_us();
             homenode_unlock(&s->other);
             again[round] = held - began;
             given[round] = now_us() - held;
@@ -124,6 +126,7 @@ static void locks(struct shared *s, unsigned me) {
     }
     if (me == 1) {
         report("lock that was last at the other node", taken, ROUNDS, 1);
+        report("unlock of that, nobody waits", back, ROUNDS, 1);
         report("lock that was last here", again, ROUNDS, 1);
         report("unlock, nobody waits", given, ROUNDS, 1);
     }
@@ -169,9 +172,15 @@ static void in_order(struct shared *s, unsigned me) {
         report("64 MiB in order, a page", us, READS, LARGE / PAGE);
 }
 
+static int only_locks;
+
 static void run(void *argument) {
     struct shared *s = argument;
     unsigned me = homenode_node();
+    if (only_locks) {
+        locks(s, me);
+        return;
+    }
     pages(s, me);
     releases(s, me);
     synchronisation(s, me);
@@ -227,7 +236,8 @@ static int floors(void) {
     return 0;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    only_locks = argc == 2 && !strcmp(argv[1], "locks");
     if (!homenode_svm_threads || homenode_svm_threads() == 0)
         return floors();
     if (homenode_nodes() != 2 || homenode_svm_threads() != 2) {

@@ -4,11 +4,14 @@ machine: the time of the first thread in the phases that are parallel, without i
 
     programs.py threads [--programs lu,sor,fft,radix,water] [--transport shm,tcp] [--steps base,nil]
     programs.py ladder  [--programs lu,radix_local,...] [--transport shm] [--steps base,dw,rf,dd,nil]
+    programs.py journals [--programs lu,water] [--transport shm] [--steps base,nil]
         [--homenode PATH] [--nodes 2] [--repeats 5] [--wait 15] [--folder DIR]
 
 threads: seconds with as many pthreads as nodes, and how many times as long on nodes; locks taken there. A step may have an option of
 `homenode svm run` behind it: nil+exclusive.
 ladder: time on each step beside that of the first, and the gain of each step over the one before it.
+journals: how many times as long with --journal, and how much more the processors do for the whole command; bytes of the journals of all nodes. Run in
+turn with and without.
 
 A round runs everything that is compared in turn; all figures are medians of the rounds' ratios, and in brackets the lowest and the highest. A gain is not
 told ("cannot tell") unless it is more than the rounds are apart. Before a round the machine is given --wait seconds to become
@@ -51,6 +54,7 @@ PROGRAMS = {
 }
 # Built otherwise than `build.sh` has it: the paper's Ocean is cut into strips of rows.
 FLAGS = {"ocean": "-DHN_STRIPS=1"}
+JOURNALLED = ("lu", "water", "raytrace_ids")
 AGAINST_THREADS = ("lu", "sor", "fft", "radix", "radix_local", "water", "water_gathered", "water_spatial", "raytrace", "raytrace_ids")
 
 
@@ -77,15 +81,30 @@ class Bench:
     def on_nodes(self, name, words, transport, step):
         """Seconds in the parallel phases on nodes, and locks taken: all, and those that came from another node. After a step's name may stand
         options, as in nil+exclusive+prefetch=4."""
-        step, *more = step.split("+")
-        kept = self.folder / "run.svm"
-        kept.unlink(missing_ok=True)
-        done([self.homenode, "-q", "svm", "run", "-n", str(self.nodes), "--transport", transport, "--protocol", step, "-o", kept, *(f"--{option}" for option in more), "--",
-              self.folder / name, *words, "-p", str(self.nodes)])
-        run = json.loads(kept.read_text())
+        run = self.run(name, words, transport, step)
         first = [t["seconds"] for p in run["phases"] if p["name"] in PROGRAMS[name].phases for t in p["threads"] if t["thread"] == 0]
         locks = [sum(g[key] for g in run["lock_groups"]) for key in ("taken", "remote")]
         return sum(first), locks
+
+    def run(self, name, words, transport, step, *more):
+        """The document of a run on nodes."""
+        step, *options = step.split("+")
+        kept = self.folder / "run.svm"
+        kept.unlink(missing_ok=True)
+        done([self.homenode, "-q", "svm", "run", "-n", str(self.nodes), "--transport", transport, "--protocol", step, "-o", kept,
+              *(f"--{option}" for option in options), *more, "--", self.folder / name, *words, "-p", str(self.nodes)])
+        return json.loads(kept.read_text())
+
+    def noted(self, name, words, transport, step, writes):
+        """Seconds in the parallel phases, processor seconds of the whole command, and bytes of the journals if it `writes` some."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as journals:
+            more = ["--journal", journals] if writes else []
+            before = busy()
+            run = self.run(name, words, transport, step, *more)
+            processor = busy()[2] - before[2]
+            size = sum(file.stat().st_size for file in pathlib.Path(journals).iterdir())
+        phases = PROGRAMS[name].phases
+        return sum(t["seconds"] for p in run["phases"] if p["name"] in phases for t in p["threads"] if t["thread"] == 0), processor, size
 
     def rounds(self, repeats, ways):
         """What each way of `ways` (name to function) gave in each round, run in turn; and the share of the processors that others had."""
@@ -193,6 +212,23 @@ def ladder(bench, options):
                f"({statistics.mean(published.values()):+.1f} % for all {len(published)})"]
 
 
+def journals(bench, options):
+    """Rows of the third table."""
+    transport = options.transport[0]
+    yield ["program", "arguments", "step", "phases, s", "with journals", "processors, s", "with journals", "MB of journals", "others"]
+    for name in options.programs:
+        words = PROGRAMS[name].ladder.split()
+        for step in options.steps:
+            ways = {writes: (lambda w=writes, s=step: bench.noted(name, words, transport, s, w)) for writes in (False, True)}
+            found, others = bench.rounds(options.repeats, ways)
+            without, noted = ([f[writes] for f in found] for writes in (False, True))
+            cells = []
+            for part in (0, 1):
+                before = [way[part] for way in without]
+                cells += [f"{statistics.median(before):.3f}", ratio([way[part] for way in noted], before)]
+            yield [name, " ".join(words), step, *cells, f"{statistics.median(way[2] for way in noted) / 1e6:.1f}", f"{100 * others:.0f} %"]
+
+
 def show(rows):
     """Prints rows as a table of Markdown, each as soon as it is known; a row of one cell is a sentence."""
     for number, row in enumerate(rows):
@@ -203,7 +239,7 @@ def show(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=("threads", "ladder"))
+    parser.add_argument("table", choices=("threads", "ladder", "journals"))
     words = lambda text: text.split(",")  # noqa: E731
     parser.add_argument("--programs", type=words)
     parser.add_argument("--transport", type=words)
@@ -214,17 +250,20 @@ def main():
     parser.add_argument("--wait", type=float, default=15)
     parser.add_argument("--folder", type=pathlib.Path, help="where programs are built; default a temporary folder")
     options = parser.parse_args()
-    is_ladder = options.table == "ladder"
-    options.programs = options.programs or list(PROGRAMS if is_ladder else AGAINST_THREADS)
-    options.transport = options.transport or (["shm"] if is_ladder else ["shm", "tcp"])
-    options.steps = options.steps or (["base", "dw", "rf", "dd", "nil"] if is_ladder else ["base", "nil"])
+    table, programs, transport, steps = {
+        "threads": (against_threads, AGAINST_THREADS, ["shm", "tcp"], ["base", "nil"]),
+        "ladder": (ladder, PROGRAMS, ["shm"], ["base", "dw", "rf", "dd", "nil"]),
+        "journals": (journals, JOURNALLED, ["shm"], ["base", "nil"]),
+    }[options.table]
+    options.programs = options.programs or list(programs)
+    options.transport, options.steps = options.transport or transport, options.steps or steps
     unknown = [name for name in options.programs if name not in PROGRAMS]
     if unknown or options.repeats < 1 or options.nodes < 1:
         parser.error(f"unknown programs {unknown}; there are {', '.join(PROGRAMS)}" if unknown else "nodes and repeats are at least 1")
     with tempfile.TemporaryDirectory(prefix="homenode-svm-") as temporary:
         bench = Bench(options, options.folder or pathlib.Path(temporary))
         print(f"measured: {options.nodes} nodes of one thread, {os.cpu_count()} processors, {options.repeats} rounds; medians (lowest-highest)\n")
-        show((ladder if is_ladder else against_threads)(bench, options))
+        show(table(bench, options))
 
 
 if __name__ == "__main__":

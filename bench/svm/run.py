@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What operations of shared virtual memory cost on two nodes of this machine, a column a step of the protocol, beside floors of the same
-run: transports by themselves (crates/svm/examples/transport_speed.rs), traps (crates/sys/examples/trap_speed.rs), a copied page, a futex between processes. Nothing here is a test.
+run: transports by themselves (crates/svm/examples/transport_speed.rs), traps (crates/sys/examples/trap_speed.rs), a copied page, a futex between processes; and the ten
+operations of table 1.5 of Bilas and Singh, with an MPI too, where one is installed. Nothing here is a test.
 
     run.py [--homenode PATH] [--steps base,dw,rf,dd,nil] [--transport shm,tcp] [--folder DIR]
+    run.py --published [--homenode PATH] [--folder DIR]       # table 1.5 alone
 """
 import argparse
 import os
@@ -13,6 +15,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
+import basic  # noqa: E402
 from examples import example  # noqa: E402
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 STEPS = ("base", "dw", "rf", "dd", "nil")
@@ -56,14 +59,23 @@ def main():
     parser.add_argument("--steps", default=",".join((*STEPS, "nil+prefetch=15")),
                         help="with options of `homenode svm run` behind them; default %(default)s")
     parser.add_argument("--transport", default="shm,tcp", help="those to be measured; default %(default)s")
+    parser.add_argument("--published", action="store_true", help="only the operations of table 1.5 of Bilas and Singh")
+    parser.add_argument("--wait", type=float, default=15, help="seconds that the machine may take to become quiet before a column of that; default %(default)s")
     parser.add_argument("--folder", type=pathlib.Path, help="where the program is built; default a temporary folder")
     options = parser.parse_args()
+    transports = options.transport.split(",")
     with tempfile.TemporaryDirectory(prefix="homenode-svm-") as temporary:
         ops = (options.folder or pathlib.Path(temporary)) / "ops"
         output(["cc", "-O2", "-g", "-Wall", "-Wextra", "-I", "include", "-o", ops, "bench/svm/ops.c"])
-        print(table(options.homenode, ops, options.steps.split(","), options.transport.split(",")))
+        if not options.published:
+            print(table(options.homenode, ops, options.steps.split(","), transports))
+        print("operations of table 1.5 of Bilas and Singh, medians:")
+        for line in basic.table(options.homenode, ops, [*transports, "mpi"], pathlib.Path(temporary), options.wait):
+            print(line, flush=True)
+    if options.published:
+        return
     print("what a transport costs by itself:")
-    example("transport_speed", options.transport.split(","))
+    example("transport_speed", transports)
     print("floors: traps of this machine:")
     example("trap_speed")
 

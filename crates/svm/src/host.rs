@@ -1,6 +1,6 @@
 //! What the protocol stands on, on a real node.
 use crate::node::Node;
-use crate::shared::{Across, BELL, EXPECTING, Kind};
+use crate::shared::{Across, BELL, Class, EXPECTING, Kind};
 use crate::transports::Transport;
 use crate::{bell, me};
 use homenode_base::NodeId;
@@ -135,6 +135,12 @@ impl Host for Node {
     fn count_at(&self, page: PageId, what: Count, times: u64) {
         self.count(what, times);
         self.profile().count_at(page, what, times);
+        if let (Count::Fetch, Some(number)) = (what, me::number()) {
+            let of = self.shared().thread(number);
+            let spent = |class| of.time(class).load(Ordering::Relaxed);
+            let synchronised = [Class::Lock, Class::Barrier, Class::Other].map(spent).iter().sum();
+            self.profile().fetched(number, page, synchronised);
+        }
     }
     fn diffing(&self, begins: bool) {
         if let Some(since) = me::diffing(begins) {

@@ -16,8 +16,10 @@ const NAME_WORDS: usize = NAME_BYTES / 8;
 const PIECE_WORDS: usize = 7;
 /// Words of a slot: used, with what came from another node, nanoseconds.
 const SLOT_WORDS: usize = 3;
-/// Words of a page: fetches and invalidations; writes and runs in diffs.
-const PAGE_WORDS: usize = 2;
+/// Words of a page: fetches and invalidations; writes and runs in diffs; fetches in order.
+const PAGE_WORDS: usize = 3;
+/// Words of a thread's last fetch: the page and one, and what the thread had synchronised by then.
+const LAST_WORDS: usize = 2;
 /// Words of a phase of a thread: times entered, nanoseconds, and those of [`Totals`].
 const PHASE_WORDS: usize = 2 + TOTALS;
 /// Words of [`Totals`].
@@ -131,7 +133,7 @@ impl<'r> Profile<'r> {
     /// A lock, barrier or whatever else has a name: times used (a lock: taken), of these times with what came from another node, and
     /// nanoseconds in it.
     pub fn slot(self, slot: u32) -> &'r [AtomicU64] {
-        let at = before_pages(self.threads, 0) + slot as usize * SLOT_WORDS;
+        let at = before_last(self.threads, 0) + slot as usize * SLOT_WORDS;
         &self.words[at..][..SLOT_WORDS]
     }
 
@@ -149,6 +151,26 @@ impl<'r> Profile<'r> {
             _ => 0,
         };
     }
+    /// Notes that a thread fetches a page, having spent `synchronised` on locks, barriers and the like: a fetch in order if the one that it
+    /// fetched before is the page before it, and it has not synchronised since, so that both could have come together.
+    pub(crate) fn fetched(self, thread: u16, page: PageId, synchronised: u64) {
+        let Some(last) = self.last(thread) else { return };
+        let (before, then) = (last[0].load(Ordering::Relaxed), last[1].load(Ordering::Relaxed));
+        // Pages are noted as their number and one.
+        if before == u64::from(page.0) && before > 0 && then == synchronised {
+            self.page(page)[2].fetch_add(1, Ordering::Relaxed);
+        }
+        last[0].store(u64::from(page.0) + 1, Ordering::Relaxed);
+        last[1].store(synchronised, Ordering::Relaxed);
+    }
+    fn last(self, thread: u16) -> Option<&'r [AtomicU64]> {
+        let at = before_last(self.threads, self.slots) + usize::from(thread) * LAST_WORDS;
+        (usize::from(thread) < self.threads).then(|| &self.words[at..][..LAST_WORDS])
+    }
+    /// Fetches of a page right after the page before it.
+    pub fn in_order_at(self, page: PageId) -> u64 {
+        self.page(page)[2].load(Ordering::Relaxed)
+    }
     /// What happened to a page: fetches; invalidations; intervals in which it was written; runs of changed words in its diffs. Each
     /// modulo 2^32.
     pub fn counts_at(self, page: PageId) -> [u32; 4] {
@@ -159,6 +181,11 @@ impl<'r> Profile<'r> {
 
 /// Words before those of the pages.
 fn before_pages(threads: usize, slots: usize) -> usize {
+    before_last(threads, slots) + threads * LAST_WORDS
+}
+
+/// Words before those of last fetches.
+fn before_last(threads: usize, slots: usize) -> usize {
     PHASES * NAME_WORDS + threads * PHASES * PHASE_WORDS + 1 + PIECES * PIECE_WORDS + slots * SLOT_WORDS
 }
 
@@ -219,6 +246,7 @@ mod tests {
         (0..3).for_each(|t| (0..PHASES).for_each(|p| take(profile.phase_of(t, p))));
         take(profile.pieces());
         (0..5).for_each(|s| take(profile.slot(s)));
+        (0..3).for_each(|t| take(profile.last(t).expect("one of the node's")));
         (0..7).for_each(|p| take(profile.page(PageId(p))));
         assert_eq!(seen.len(), Profile::words(&cluster) - shared::words(3));
         assert_eq!(seen.last(), region.last().map(|w| std::ptr::from_ref(w).addr()).as_ref());
@@ -254,5 +282,20 @@ mod tests {
         }
         profile.count_at(PageId(6), Count::Twin, 9);
         assert_eq!((profile.counts_at(PageId(6)), profile.counts_at(PageId(5))), ([1, 2, 3, 4], [0; 4]));
+    }
+
+    #[test]
+    fn fetches_in_order_are_those_of_the_next_page_by_the_same_thread_that_has_not_synchronised() {
+        let cluster = cluster();
+        let (region, layout) = (region(&cluster), cluster.layout());
+        let profile = Profile::of(&region, &cluster, &layout);
+        // Thread, page, what it has synchronised: the first page, in turn with another thread, the same page again, one left out, and
+        // one behind a barrier.
+        for (thread, page, synchronised) in
+            [(0, 0, 5), (1, 4, 0), (0, 1, 5), (1, 5, 0), (0, 1, 5), (0, 2, 5), (0, 4, 5), (0, 5, 6), (7, 6, 6)]
+        {
+            profile.fetched(thread, PageId(page), synchronised);
+        }
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|p| profile.in_order_at(PageId(p))), [0, 1, 1, 0, 0, 1, 0]);
     }
 }

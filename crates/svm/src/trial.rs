@@ -13,6 +13,7 @@ use homenode_hlrc::host::Wake;
 use homenode_hlrc::steps;
 use homenode_sys::words::{Words, memory_file};
 use homenode_sys::{fork, interrupt, net};
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -121,8 +122,19 @@ impl Nodes {
 
     /// Nodes with this memory that meet so.
     pub(crate) fn met(spec: &'static Spec, layout: Layout, files: &Files, meeting: &Meeting) -> io::Result<Nodes> {
-        let nodes = files.regions.len() as u16;
         let near = spec.has_mailbox.then(|| Near::of(files, HEAP_WORDS)).transpose()?;
+        Nodes::beside(spec, layout, files, meeting, near)
+    }
+
+    /// Nodes with this memory, where somebody does what is asked in mailboxes, if there are any.
+    fn beside(
+        spec: &'static Spec,
+        layout: Layout,
+        files: &Files,
+        meeting: &Meeting,
+        near: Option<Near>,
+    ) -> io::Result<Nodes> {
+        let nodes = files.regions.len() as u16;
         let wires = thread::scope(|scope| {
             let opened = |me| scope.spawn(move || open(spec, &layout, files, meeting, me, &|| Ok(())));
             let all: Vec<_> = (0..nodes).map(opened).collect();
@@ -156,10 +168,32 @@ impl Nodes {
 pub struct Times {
     /// In words.
     pub what: &'static str,
-    /// Microseconds of each, ascending.
+    /// Microseconds of each, or of the mean of several in turn, ascending.
     pub microseconds: Vec<f64>,
     /// Bytes that each moved, if that is what it is about; else 0.
     pub bytes: usize,
+}
+
+impl Times {
+    /// Microseconds below which so many of a hundred operations were.
+    fn at(&self, percent: usize) -> f64 {
+        self.microseconds[self.microseconds.len() * percent / 100]
+    }
+    /// Megabytes a second.
+    fn rate(&self) -> f64 {
+        self.bytes as f64 / self.at(50)
+    }
+}
+
+/// What it is, median and 99th percentile, and the rate if it is about that.
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:40} {:10.2} / {:8.1}", self.what, self.at(50), self.at(99))?;
+        match self.bytes {
+            0 => Ok(()),
+            bytes => write!(f, "  {:.0} MB/s, {} KiB at a time", self.rate(), bytes >> 10),
+        }
+    }
 }
 
 /// Microseconds of each of so many operations, ascending, divided by `parts`.
@@ -180,22 +214,51 @@ fn timed(times: usize, parts: f64, mut one: impl FnMut()) -> Vec<f64> {
 /// # Errors
 /// There is no memory, or no socket.
 pub fn speeds(spec: &'static Spec) -> io::Result<Vec<Times>> {
-    let nodes = Nodes::of(spec, 2)?;
+    measured(&Nodes::of(spec, 2)?)
+}
+
+/// Memory of two nodes for [`speeds_beside`].
+///
+/// # Errors
+/// There is none.
+pub fn memory(spec: &'static Spec) -> io::Result<Files> {
+    files(&layout(spec, 2), 2)
+}
+
+/// The [`speeds`] of nodes with this memory, for whose mailboxes somebody else cares.
+///
+/// # Errors
+/// There is no memory, or no socket.
+pub fn speeds_beside(spec: &'static Spec, files: &Files) -> io::Result<Vec<Times>> {
+    let meeting = (spec.meet)(files)?;
+    measured(&Nodes::beside(spec, layout(spec, 2), files, &meeting, None)?)
+}
+
+fn measured(nodes: &Nodes) -> io::Result<Vec<Times>> {
     let (wire, to) = (&nodes.wires[0], NodeId(1));
-    let pages = [PAGE, LARGE].map(|words| (0..words as u64).map(AtomicU64::new).collect::<Vec<_>>());
-    let [page, large] = &pages;
-    let row = |what, microseconds, bytes| Times { what, microseconds, bytes };
-    let bytes = |words: &[AtomicU64]| 8 * words.len();
+    let large: Vec<AtomicU64> = (0..LARGE as u64).map(AtomicU64::new).collect();
+    let page = &large[..PAGE];
+    let row = |what, microseconds| Times { what, microseconds, bytes: 0 };
     let fetch = |page: &[AtomicU64]| block_on(wire.get_page(to, (0, &mut [0]), (0, page)));
-    Ok(vec![
-        row("send of a word, one way", bounced(&nodes, &[], 2000), 0),
-        row("fetch of a word", timed(2000, 1.0, || block_on(wire.get(to, 0, &mut [0]))), 0),
-        row("send of 4 KiB, one way", bounced(&nodes, page, 1000), 0),
-        row("fetch of 4 KiB", timed(1000, 1.0, || fetch(page)), 0),
-        row("ping-pong of 1 MiB", bounced(&nodes, large, 50), bytes(large)),
-        row("fetch of 1 MiB", timed(50, 1.0, || fetch(large)), bytes(large)),
-        row("notification of a thread that computes", notified(&nodes), 0),
-    ])
+    // The largest rate is that of the best of these.
+    let best = |what, of: &dyn Fn(&[AtomicU64]) -> Vec<f64>| {
+        let sizes = [LARGE / 64, LARGE / 16, LARGE / 4, LARGE].map(|words| &large[..words]);
+        let all = sizes.map(|page| Times { what, microseconds: of(page), bytes: size_of_val(page) });
+        all.into_iter().max_by(|a, b| a.rate().total_cmp(&b.rate()))
+    };
+    let rows = [
+        row("send of a word, one way", bounced(nodes, &[], 2000)),
+        // Over memory one alone is shorter than reading the clock.
+        row("fetch of a word", timed(2000, 10.0, || (0..10).for_each(|_| block_on(wire.get(to, 0, &mut [0]))))),
+        row("send of 4 KiB, one way", bounced(nodes, page, 1000)),
+        row("fetch of 4 KiB", timed(1000, 1.0, || fetch(page))),
+    ];
+    let rates = [
+        best("ping-pong, largest bandwidth", &|page| bounced(nodes, page, 50)),
+        best("fetch, largest bandwidth", &|page| timed(50, 1.0, || fetch(page))),
+    ];
+    let notified = row("notification of a thread that computes", notified(nodes));
+    Ok(rows.into_iter().chain(rates.into_iter().flatten()).chain([notified]).collect())
 }
 
 /// Pages that go to the other node and come back, with a word behind them that the other side waits for.
@@ -280,6 +343,8 @@ mod tests {
             assert_eq!(all.len(), 7, "{}", spec.name);
             for times in all {
                 assert!(times.microseconds.is_sorted() && times.microseconds[0] > 0.0, "{times:?}");
+                let is_rate = times.what.ends_with("bandwidth");
+                assert_eq!(times.to_string().contains(" MB/s, "), is_rate, "{times}");
             }
         }
     }

@@ -1,8 +1,10 @@
 //! What a run on nodes could do without: each piece of advice names what takes the time, and how much of it that is.
 use crate::collect::sum;
-use crate::doc::{LockGroupDoc, ObjectDoc, SvmDoc, ThreadDoc};
+use crate::doc::{LockGroupDoc, ObjectDoc, PageRunDoc, SvmDoc, ThreadDoc};
+use homenode_hlrc::steps::{self, Pages};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Share of a thread's life below which nothing is said.
 const LEAST_SHARE: f64 = 0.05;
@@ -10,8 +12,13 @@ const LEAST_SHARE: f64 = 0.05;
 const LEAST_SECONDS: f64 = 0.01;
 /// How many times the mean a node must fetch to stand out.
 const UNEVEN: f64 = 1.5;
-/// Fetches of the node that fetches most below which unevenness says nothing.
+/// Fetches, of the node that fetches most or of all, below which they say nothing.
 const FETCHES_LEAST: u64 = 64;
+/// Diffs in a row by which a page moves (`--migrate`).
+const DIFFS_TO_MOVE: u64 = 3;
+/// What a node counts of homes that moved, and of pages that came with others.
+const MOVED: &str = "homes moved here";
+const CAME_AHEAD: &str = "pages fetched ahead";
 
 /// What could be saved.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -33,6 +40,8 @@ pub enum About {
     SharedWrites,
     /// Pages whose one writer is not their home.
     RemoteWrites,
+    /// Pages that follow one another and are fetched one by one.
+    FetchesInOrder,
     /// Pages that others read than the one that writes them.
     Reading,
     /// A node that fetches more than the others.
@@ -125,6 +134,7 @@ pub(crate) fn advice(doc: &SvmDoc) -> (Vec<Advice>, Option<String>) {
         return (Vec::new(), Some(why));
     }
     let mut all: Vec<Advice> = doc.objects.iter().flat_map(|o| of_object(doc, o, &mean)).collect();
+    all.extend(in_order(doc, &mean));
     all.extend(uneven(doc, &mean));
     all.extend(doc.lock_groups.iter().filter(|g| g.taken > 0).map(|g| of_locks(doc, g)));
     all.extend(imbalance(doc, &mean));
@@ -156,6 +166,7 @@ fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
     let (shared, remote) = (traffic.fetches_of_shared_writes, traffic.fetches_of_remote_writes);
     let read = sum(&traffic.fetches).saturating_sub(shared).saturating_sub(remote);
     let name = named(object);
+    let moves = moves(doc, object).unwrap_or_default();
     vec![
         Advice {
             about: About::SharedWrites,
@@ -169,7 +180,7 @@ fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
             about: About::RemoteWrites,
             text: format!(
                 "{name}: {remote} fetches of pages whose one writer is not their home: let the node that writes them touch them first, or \
-                 write a plan of that (svm report --plan)"
+                 write a plan of that (svm report --plan){moves}"
             ),
             seconds: if remote > 0 { data(remote) + diffs } else { 0.0 },
         },
@@ -182,6 +193,68 @@ fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
             seconds: data(read),
         },
     ]
+}
+
+/// Words on homes that would move, and how many diffs that saves if what is written between barriers is always the same; none if no home would,
+/// or if homes moved in this run.
+fn moves(doc: &SvmDoc, object: &ObjectDoc) -> Option<String> {
+    let threads = doc.nodes.len() as u64 * u64::from(doc.threads_per_node);
+    let barriers = doc.locks.iter().filter(|l| l.what == "barrier").fold(0, |n: u64, l| n.saturating_add(l.times));
+    let barriers = barriers / threads.max(1);
+    if barriers == 0 || counted(doc, MOVED) > 0 {
+        return None;
+    }
+    let (mut diffs, mut saved) = (0_u64, 0_u64);
+    let elsewhere = |run: &&PageRunDoc| run.writer.is_some() && run.home.is_some() && run.writer != run.home;
+    for run in object.pages.iter().filter(elsewhere) {
+        let a_page = run.of_writer / run.pages.max(1);
+        // Diffs between two barriers: a page moves at the first one behind which there are enough.
+        let between = (a_page / barriers).max(1);
+        let until_moved = DIFFS_TO_MOVE.div_ceil(between).saturating_mul(between).saturating_mul(run.pages);
+        // What others write is a diff then, but for the one time by which it became a home's.
+        let others = run.writes.saturating_sub(run.of_writer).saturating_sub(run.pages);
+        diffs = diffs.saturating_add(run.writes.saturating_sub(run.of_home));
+        saved = saved.saturating_add(run.of_writer.saturating_sub(until_moved).saturating_sub(others));
+    }
+    (saved > 0).then(|| {
+        format!(
+            ", or have their homes move (--migrate), which saves about {saved} of their {diffs} diffs; a former home that reads these pages fetches \
+             them from then on"
+        )
+    })
+}
+
+/// How often all nodes together did this.
+fn counted(doc: &SvmDoc, what: &str) -> u64 {
+    let all = doc.nodes.iter().flat_map(|n| &n.counts).filter(|c| c.what == what);
+    all.fold(0, |sum, c| sum.saturating_add(c.times))
+}
+
+/// Pages that follow one another and are fetched one by one.
+fn in_order(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
+    let all = |of: &dyn Fn(&ObjectDoc) -> u64| doc.objects.iter().fold(0_u64, |n, o| n.saturating_add(of(o)));
+    let fetches = all(&|o| sum(&o.traffic.fetches));
+    let is_fetched = steps::find(&doc.protocol).is_some_and(|step| step.pages == Pages::Fetched);
+    if !is_fetched || fetches < FETCHES_LEAST || counted(doc, CAME_AHEAD) > 0 {
+        return None;
+    }
+    let saved = |ahead: u8| {
+        all(&|o| o.ahead.iter().filter(|a| a.ahead == ahead).fold(0, |n: u64, a| n.saturating_add(a.saved_fetches)))
+    };
+    let by_number: BTreeMap<u8, u64> =
+        doc.objects.iter().flat_map(|o| &o.ahead).map(|a| (a.ahead, saved(a.ahead))).collect();
+    let most = *by_number.values().max()?;
+    // More pages ahead than are needed come in vain.
+    let (ahead, saved) = by_number.into_iter().find(|(_, n)| n.saturating_mul(10) >= most.saturating_mul(9))?;
+    let in_order = all(&|o| o.traffic.fetches_in_order);
+    Some(Advice {
+        about: About::FetchesInOrder,
+        text: format!(
+            "{in_order} of {fetches} fetches are of the page behind the one that the thread fetched before: --prefetch {ahead} brings as many pages with \
+             one, about {saved} fetches fewer, or more"
+        ),
+        seconds: (saved as f64 / fetches as f64).min(1.0) * mean.data,
+    })
 }
 
 /// A node that fetches far more than the others makes them wait.

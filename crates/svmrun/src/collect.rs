@@ -2,6 +2,7 @@
 use crate::doc::{
     Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PageRunDoc, PhaseDoc, ThreadDoc, TrafficDoc,
 };
+use crate::order::InOrder;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_hlrc::slots::{self, Use};
@@ -114,6 +115,7 @@ impl<'r> Regions<'r> {
             bytes: p.bytes,
             traffic: self.no_traffic(),
             pages: Vec::new(),
+            ahead: InOrder::none(),
         };
         pieces.iter().map(|p| (object(p), p.site)).collect()
     }
@@ -134,10 +136,11 @@ impl<'r> Regions<'r> {
     pub(crate) fn pages(&self, objects: &mut [ObjectDoc], used_bytes: u64) -> Vec<PageDoc> {
         let pages = u32::try_from(used_bytes / self.job.page_bytes).unwrap_or(u32::MAX).min(self.cluster.pages);
         let mut hottest: Vec<PageDoc> = Vec::new();
-        let mut runs = 0;
+        let (mut runs, mut in_order) = (0, vec![InOrder::new(); self.regions.len()]);
         for page in (0..pages).map(PageId) {
             let doc = self.page(page, objects);
             self.note_page(page, doc.as_ref(), objects, &mut runs);
+            self.note_order(Some(page), doc.as_ref(), objects, &mut in_order);
             let Some(doc) = doc else { continue };
             if let Some(object) = doc.object.and_then(|o| objects.get_mut(o as usize)) {
                 add(&mut object.traffic, &doc.traffic);
@@ -147,6 +150,7 @@ impl<'r> Regions<'r> {
                 keep_hottest(&mut hottest);
             }
         }
+        self.note_order(None, None, objects, &mut in_order);
         keep_hottest(&mut hottest);
         if runs > RUNS_MOST {
             objects.iter_mut().for_each(|o| o.pages.clear());
@@ -174,6 +178,27 @@ impl<'r> Regions<'r> {
         run.of_writer += by(writer);
     }
 
+    /// Adds what pages ahead would have saved, of runs of fetches that end before this page, or with the memory, to the objects of those.
+    fn note_order(
+        &self,
+        page: Option<PageId>,
+        doc: Option<&PageDoc>,
+        objects: &mut [ObjectDoc],
+        of_nodes: &mut [InOrder],
+    ) {
+        if doc.is_none() && !of_nodes.iter().any(InOrder::is_open) {
+            return;
+        }
+        let (home, object) = (page.and_then(|p| self.home(p)), doc.and_then(|d| d.object));
+        for ((at, order), profile) in of_nodes.iter_mut().enumerate().zip(self.profiles()) {
+            let fetches = doc.map_or(0, |d| d.traffic.fetches[at]);
+            let in_order = page.map_or(0, |p| profile.in_order_at(p));
+            let Some((of, saved)) = order.next((home, object), fetches, in_order) else { continue };
+            let ahead = objects.get_mut(of as usize).map_or(&mut [][..], |o| &mut o.ahead);
+            ahead.iter_mut().zip(saved).for_each(|(doc, saved)| doc.saved_fetches += saved);
+        }
+    }
+
     fn page(&self, page: PageId, objects: &[ObjectDoc]) -> Option<PageDoc> {
         let mut traffic = self.no_traffic();
         for (node, profile) in self.profiles().enumerate() {
@@ -181,6 +206,7 @@ impl<'r> Regions<'r> {
             (traffic.fetches[node], traffic.writes[node]) = (fetches, writes);
             traffic.invalidations += invalidations;
             traffic.runs += runs;
+            traffic.fetches_in_order += profile.in_order_at(page);
         }
         let happened = sum(&traffic.fetches) + sum(&traffic.writes) + traffic.invalidations;
         let home = self.home(page);
@@ -302,6 +328,7 @@ fn add(to: &mut TrafficDoc, from: &TrafficDoc) {
     to.invalidations += from.invalidations;
     to.fetches_of_shared_writes += from.fetches_of_shared_writes;
     to.fetches_of_remote_writes += from.fetches_of_remote_writes;
+    to.fetches_in_order += from.fetches_in_order;
 }
 
 pub(crate) fn sum(by_node: &[u64]) -> u64 {

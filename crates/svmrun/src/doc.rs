@@ -229,6 +229,20 @@ pub struct ObjectDoc {
     #[serde(default)]
     #[schemars(required)]
     pub pages: Vec<PageRunDoc>,
+    /// Fetches that pages ahead would have saved, by their number; empty in documents of an older version.
+    #[serde(default)]
+    #[schemars(required)]
+    pub ahead: Vec<AheadDoc>,
+}
+
+/// What it saves to fetch pages ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AheadDoc {
+    /// How many pages come with one that is fetched.
+    pub ahead: u8,
+    /// Fetches of pages that would have come with one before them, from the same home.
+    pub saved_fetches: u64,
 }
 
 /// Pages that follow one another, with the same home and the same main writer.
@@ -265,6 +279,11 @@ pub struct TrafficDoc {
     pub fetches_of_shared_writes: u64,
     /// Of the fetches, those of pages of which one node did, which is not their home.
     pub fetches_of_remote_writes: u64,
+    /// Of the fetches, those right after the page before it, by the same thread, which did not synchronise in between; 0 in documents of an
+    /// older version.
+    #[serde(default)]
+    #[schemars(required)]
+    pub fetches_in_order: u64,
 }
 
 /// A page.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `journals`, `hosts` (nodes elsewhere), `mpi` (nodes that an mpirun starts), [`doc`], `collect`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `journals`, `hosts` (nodes elsewhere), `mpi` (nodes that an mpirun starts), [`doc`], `collect`, `order`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -30,6 +30,7 @@ mod library;
 mod memory;
 mod mpi;
 mod options;
+mod order;
 mod planned;
 mod replan;
 mod report;

@@ -8,7 +8,7 @@ use homenode_svmrun::{Replanned, SvmDoc, SvmRequest, replan};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use support::{cluster, compile, on, over};
+use support::{cluster, compile, on, on_hosts, over};
 
 const SOURCE: &str = "crates/svmrun/tests/c/homes.c";
 const PAGE: u64 = 4096;
@@ -202,6 +202,33 @@ fn memory_that_another_node_takes_when_all_are_there_is_placed_too() {
         assert_eq!(counts(&doc, "diffs"), [PAGES * ROUNDS, PAGES * ROUNDS], "{transport}");
         assert_eq!(counts(&doc, "pages fetched"), [PAGES + 1, PAGES], "{transport}");
     }
+}
+
+#[test]
+fn a_plan_holds_on_several_hosts() {
+    for (nodes, step) in [(2, "genima"), (2, "base"), (4, "genima")] {
+        let request = on_hosts(2, cluster(nodes, 1, step));
+        let others = usize::from(nodes) - 1;
+        let beside = |first: u64, other: u64| [vec![first], vec![other; others]].concat();
+        let by_touch = run(&request, "first-touch", "filled").expect("it runs");
+        assert_eq!(counts(&by_touch, "diffs"), beside(0, PAGES * ROUNDS), "{step} {nodes}");
+        let doc = planned(&request, &own_parts(nodes), "filled").expect("it runs");
+        assert!(doc.nodes.last().is_some_and(|n| n.host.as_deref() == Some("127.0.0.2")), "{step} {nodes}");
+        // Changes of parts that are at home are no diffs; what thread 0 filled in went home before.
+        assert_eq!(counts(&doc, "diffs"), beside(PAGES * others as u64, 0), "{step} {nodes}");
+        assert_eq!(counts(&doc, "pages fetched"), beside(PAGES * others as u64, 0), "{step} {nodes}");
+        assert_eq!(doc.planned.as_ref().map(|p| p.placed_pages), Some(u64::from(nodes) * PAGES));
+        assert!(doc.pages.iter().all(|p| u64::from(p.page) / PAGES == u64::from(p.home.expect("known"))));
+    }
+    // The node on the other host takes the memory, by the list of its own host; and parts that are elsewhere make diffs.
+    let request = on_hosts(2, cluster(2, 1, "genima"));
+    let size = 2 * PAGES * PAGE;
+    let mut plan = plan(&object(&[0], "/* taken late */", size), size, &[Home::Node(0), Home::Node(1)]);
+    let doc = planned(&request, &plan, "late").expect("it runs");
+    assert_eq!((counts(&doc, "diffs"), counts(&doc, "pages fetched")), (vec![0, 0], vec![1, 0]));
+    plan.entries.iter_mut().zip([1, 0]).for_each(|(entry, node)| entry.home = Home::Node(node));
+    let doc = planned(&request, &plan, "late").expect("it runs");
+    assert_eq!(counts(&doc, "diffs"), [PAGES * ROUNDS, PAGES * ROUNDS]);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 mod support;
 
 use homenode_command::Class;
-use homenode_svmrun::{About, SvmDoc, SvmReport, report};
+use homenode_svmrun::{About, SvmDoc, SvmReport, SvmRequest, report};
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{cluster, compile, compile_recorded, on};
+use support::{cluster, compile, compile_recorded, on, over};
 
 /// Runs a way of `crates/svmrun/tests/c/placed.c` and reports on it; `compare`: beside another way. What was counted is what happened; how long it took is not
 /// this test's to say, so every thread gets these seconds: computing, for data (a fourth of it for diffs), for locks, at barriers.
@@ -66,6 +66,77 @@ fn pages_at_home_elsewhere_are_named() {
     assert!(object.fetches_of_remote_writes >= 50 && object.fetches_of_shared_writes == 0, "{object:?}");
     assert_eq!(said.run.pages[0].home, Some(0));
     assert_eq!(said.run.pages[0].traffic.writes, [1, 40]);
+}
+
+/// How often all nodes together did this.
+fn counted(doc: &SvmDoc, what: &str) -> u64 {
+    doc.nodes.iter().flat_map(|n| &n.counts).filter(|c| c.what == what).map(|c| c.times).sum()
+}
+
+/// Runs a way of the program on a request, as it is.
+fn counts(way: &str, request: &SvmRequest) -> SvmDoc {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compile("crates/svmrun/tests/c/placed.c", folder.path(), &["-g"]);
+    on(request, &program, &[way]).expect("it runs")
+}
+
+#[test]
+fn pages_that_are_fetched_in_order_are_named_and_as_many_fetches_are_saved_as_it_says() {
+    let said = reported("ordered", None, [1.0, 1.0, 0.0, 0.0]);
+    let named = |said: &SvmReport| said.advice.iter().find(|a| a.about == About::FetchesInOrder).cloned();
+    let advice = named(&said).expect("named");
+    // 40 rounds of 64 pages: one of seven is fetched with 6 pages ahead, and that saves nine tenths of what 15 do.
+    let traffic = &said.run.objects[0].traffic;
+    assert_eq!((traffic.fetches.clone(), traffic.fetches_in_order), (vec![0, 64 * 40], 63 * 40));
+    let saved: Vec<(u8, u64)> = said.run.objects[0].ahead.iter().map(|a| (a.ahead, a.saved_fetches)).collect();
+    let each = [(1, 32), (2, 42), (3, 48), (4, 51), (6, 54), (8, 56), (11, 58), (15, 60)];
+    assert_eq!(saved, each.map(|(ahead, saved)| (ahead, 40 * saved)));
+    assert!(advice.text.contains("2520 of 2560") && advice.text.contains("--prefetch 6"), "{}", advice.text);
+    assert!(advice.text.contains("about 2160 fetches fewer"), "{}", advice.text);
+    assert!((advice.seconds - 54.0 / 64.0).abs() < 1e-9, "{advice:?}");
+    for transport in ["shm", "tcp"] {
+        for (ahead, saved) in &saved {
+            let request = SvmRequest { prefetch: *ahead, ..over(transport, cluster(2, 1, "genima")) };
+            let doc = counts("ordered", &request);
+            assert_eq!(counted(&doc, "pages fetched"), 64 * 40 - saved, "{transport}: {ahead}");
+        }
+    }
+    // What comes with another page already is not named again.
+    let doc = counts("ordered", &SvmRequest { prefetch: 8, ..cluster(2, 1, "genima") });
+    assert_eq!(doc.objects[0].traffic.fetches_in_order, 0);
+    // Four pages, and those behind them are the reader's neighbours: what reaches beyond the four is in vain.
+    let said = reported("fours", None, [1.0, 1.0, 0.0, 0.0]);
+    let advice = named(&said).expect("named");
+    assert!(advice.text.contains("--prefetch 3") && advice.text.contains("about 960 fetches fewer"), "{}", advice.text);
+    let fetched = |ahead: u8| {
+        counted(&counts("fours", &SvmRequest { prefetch: ahead, ..cluster(2, 1, "genima") }), "pages fetched")
+    };
+    assert_eq!([1, 2, 3].map(fetched), [40 * 16, 40 * 16, 40 * 8]);
+    assert!(fetched(4) > 2 * fetched(3));
+    for (way, is_named) in [("sparse", false), ("stepped", false), ("apart", false), ("remote", true)] {
+        let said = reported(way, None, [1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(named(&said).is_some(), is_named, "{way}: {:?}", said.advice);
+    }
+    // Pages that a thread writes come in order once, too.
+    let doc = counts("remote", &SvmRequest { prefetch: 8, ..cluster(2, 1, "genima") });
+    assert_eq!(counted(&doc, "pages fetched"), 64 - 56);
+}
+
+#[test]
+fn homes_that_would_move_are_named_and_as_many_diffs_are_saved_as_it_says() {
+    let said = reported("remote", None, [1.0, 1.0, 0.0, 0.0]);
+    let (about, text) = first(&said);
+    assert_eq!(about, About::RemoteWrites);
+    // The third of 40 diffs moves a page.
+    assert!(text.contains("--migrate") && text.contains("about 2368 of their 2560 diffs"), "{text}");
+    assert_eq!(counted(&said.run, "diffs"), 2560);
+    let doc = counts("remote", &SvmRequest { migrate: true, ..cluster(2, 1, "genima") });
+    assert_eq!((counted(&doc, "homes moved here"), counted(&doc, "diffs")), (64, 2560 - 2368));
+    // Neither pages that several write, nor those that are at home, nor a run in which they moved.
+    for way in ["mixed", "apart", "ordered"] {
+        let said = reported(way, None, [1.0, 1.0, 0.0, 0.0]);
+        assert!(said.advice.iter().all(|a| !a.text.contains("--migrate")), "{way}: {:?}", said.advice);
+    }
 }
 
 #[test]

@@ -29,6 +29,7 @@ const PROGRAMS: &[(&str, &str, &[&str])] = &[
     ("shifting", "tests/guest/programs/shifting.c", &[]),
     ("sparse", "tests/guest/programs/sparse.c", &[]),
     ("hold", "tests/guest/programs/hold.c", &[]),
+    ("near", "tests/guest/programs/near.c", &[]),
     ("owners", "tests/guest/programs/owners.c", &[]),
     ("owners_static", "tests/guest/programs/owners.c", &["-static"]),
     ("stencil", "workloads/stencil.c", &[]),

@@ -145,7 +145,7 @@ pub(crate) struct SvmRun {
     #[arg(long)]
     pub(crate) pin: bool,
     /// Note what the protocol does in journals in this folder, which is made or empty, for `homenode svm replay`: 16 bytes for each word
-    /// it reads or writes, at most 512 MiB a thread. The run is slower by that. Nodes of this host alone.
+    /// it reads or writes, at most 512 MiB a thread. The run takes longer by that, most where threads take locks. Nodes of this host alone.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with = "hosts")]
     pub(crate) journal: Option<PathBuf>,
     /// Bytes of the shared heap; K, M, G and T are powers of 1024. Memory is taken where it is touched.

@@ -3,6 +3,7 @@
 mod carrier;
 mod environment;
 mod library;
+mod speed;
 
 use crate::hosts::{Host, Out, Plan, attend};
 use crate::options::{MPI, SvmRequest};

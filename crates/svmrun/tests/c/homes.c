@@ -9,7 +9,7 @@
 #define WORDS (HN_PAGE_BYTES / sizeof(uint64_t))
 
 static size_t pages, rounds;
-static const char *way;
+static char way[8]; /* no pointer: on other hosts nodes have no arguments */
 static hn_barrier barrier;
 static uint64_t *data;   /* but for late */
 static uint64_t **place; /* shared: where the memory is that thread 1 took */
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     unsigned threads = (unsigned)atoi(argv[1]);
     pages = (size_t)atoi(argv[2]);
     rounds = (size_t)atoi(argv[3]);
-    way = argv[4];
+    snprintf(way, sizeof way, "%s", argv[4]);
     if (!strcmp(way, "late"))
         place = hn_shared_alloc("place", sizeof *place);
     else

@@ -1,6 +1,9 @@
 /* Ways of sharing memory whose cost is known: two threads, each with what it writes where the way says.
  *
- *   placed mixed|apart|remote|locked|alone */
+ *   placed mixed|apart|remote|locked|ordered|fours|sparse|stepped|alone
+ *
+ * ordered, fours, sparse, stepped: thread 0 writes all pages, and thread 1 reads them in order; or the first four of eight; or every other one; or all,
+ * with a barrier behind each. */
 #include "homenode.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +25,24 @@ static int is(const char *name) {
 static void spin(unsigned turns) {
     for (volatile unsigned i = 0; i < turns; i++)
         ;
+}
+
+/* Thread 1 reads what thread 0 writes. */
+static void read_all(unsigned me) {
+    unsigned step = is("sparse") ? 2 : 1;
+    volatile uint64_t sum = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (unsigned p = 0; me == 0 && p < PAGES; p++)
+            pages[p][round]++;
+        homenode_barrier(&barrier, 2);
+        for (unsigned p = 0; p < PAGES; p += step) {
+            if (me == 1 && !(is("fours") && p % 8 > 3))
+                sum += pages[p][round];
+            if (is("stepped"))
+                homenode_barrier(&barrier, 2);
+        }
+        homenode_barrier(&barrier, 2);
+    }
 }
 
 static void work(unsigned me) {
@@ -63,6 +84,8 @@ static void body(void *unused) {
             pages[0][0]++;
             homenode_unlock(pages);
         }
+    else if (is("ordered") || is("fours") || is("sparse") || is("stepped"))
+        read_all(me);
     else if (is("alone"))
         spin(200 * 1000 * 1000);
     else

@@ -271,3 +271,34 @@ def threads_start_as_fast(session):
     recorded = worst([str(session.homenode), "record", "-q", "--force", "-o", str(dataset), "--", str(binary)])
     print(f"  slowest pair: {bare:.1f} ms natively, {recorded:.1f} ms recorded")
     expect(recorded <= bare + 5, f"{recorded:.1f} ms recorded, {bare:.1f} ms natively")
+
+
+def by_function(document):
+    """Cost of each function's lines in the first evaluation."""
+    costs = {}
+    for line in document["evaluations"][0]["lines"]:
+        costs[line["function"]] = costs.get(line["function"], 0) + int(line["cost"])
+    return costs
+
+
+@check
+def misses_cost_what_they_are_waited_for(session):
+    """A stream and a chase that miss as often: equal where each miss costs its latency; by class the chase is several times as dear."""
+    for flags in (("gcc", "-O2"), ("clang", "-O1")):
+        latency, _ = reported_from(session, "stream_and_chase.c", flags=flags)
+        dataset = session.path("kit/again.hnt")
+        arguments = ("report", dataset, "--machine", "two-socket", "--model", "overlap", "--verify")
+        document, text = session.json(*arguments, "--json"), session.run(*arguments).stdout
+        then, now = by_function(latency), by_function(document)
+        misses = document["evaluations"][0]["totals"]["misses"]
+        print(f"  {flags}: stream {then['sum']:,} and chase {then['follow']:,} ps by latency, {now['sum']:,} and {now['follow']:,} by class; {misses}")
+        expect(0.8 < then["sum"] / then["follow"] < 1.25, f"they miss as often: {then}")
+        expect(now["follow"] == then["follow"], f"the chase waits for each miss: {now}")
+        expect(14 < now["follow"] / now["sum"] < 18, f"a line of the stream costs a sixteenth: {now}")
+        expect(latency["evaluations"][0]["totals"]["misses"] is None, "no classes by default")
+        expect(0.9 * 2**19 < int(misses["waited"]) < 1.1 * 2**19 and int(misses["unknown"]) < 1000, f"the chase alone is waited for: {misses}")
+        expect("of all misses" in text and "are streamed" in text, text)
+        expect(all(row["checked"] is not None for row in document["evaluations"][0]["verified"]["rows"] if not row["note"]), "priced again")
+    for machine, why in (("butterfly", "has no caches"), ("opteron4", "does not say what misses cost")):
+        done = session.run("report", dataset, "--machine", machine, "--model", "overlap", status=2)
+        expect(why in done.stderr and "--model latency" in done.stderr, done.stderr)

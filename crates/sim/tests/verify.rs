@@ -5,8 +5,10 @@ use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_placement::policies::{ALL, Choice};
+use homenode_sim::evaluation::MissTotals;
 use homenode_sim::{
-    EvalContext, EvalOptions, Evaluation, NoObjects, ReplayOptions, Setup, ThreadBinding, Verified, evaluate, verify,
+    EvalContext, EvalOptions, Evaluation, MissModel, NoObjects, ReplayOptions, Setup, ThreadBinding, Verified, Waits,
+    evaluate, verify,
 };
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
@@ -28,12 +30,20 @@ fn bindings(machine: &Machine, threads: u16) -> Vec<ThreadBinding> {
 
 /// Threads that mostly stay with some pages, and now and then go elsewhere; busy waiting, and references across lines and pages.
 fn program(rng: &mut Rng, threads: u32, n: u64) -> Vec<Merged> {
-    let one = |_| {
+    let one = |i: u64| {
         let thread = rng.below(threads.into()) as u32;
         let page = if rng.chance(1, 4) { rng.below(24) } else { u64::from(thread) * 3 + rng.below(3) };
         let op = [Op::Read, Op::Read, Op::Read, Op::Write, Op::Atomic, Op::Spin][rng.below(6) as usize];
         let size = [1, 4, 8, 8, 64, 200][rng.below(6) as usize];
-        Merged { addr: 4096 * page + rng.below(4096), size, thread, op, weight: 1, ..Merged::default() }
+        Merged {
+            addr: 4096 * page + rng.below(4096),
+            size,
+            thread,
+            op,
+            site: (i % 6) as u32,
+            weight: 1,
+            ..Merged::default()
+        }
     };
     (0..n).map(one).collect()
 }
@@ -51,23 +61,28 @@ struct Case {
     policies: Vec<Choice>,
     block_bytes: u64,
     start: Start,
+    model: MissModel,
 }
+
+/// By code location: each kind, again and again.
+const WAITS: [Waits; 6] =
+    [Waits::Independent, Waits::Dependent, Waits::Unknown, Waits::Independent, Waits::Dependent, Waits::Independent];
 
 impl Case {
     fn new(machine: Machine, seed: u64, block_bytes: u64, start: Start) -> Case {
         let threads = 2 + (seed % 5) as u16;
         let refs = program(&mut Rng::new(seed), threads.into(), 3_000);
         let (bindings, policies) = (bindings(&machine, threads), policies(&machine, block_bytes));
-        Case { machine, bindings, refs, policies, block_bytes, start }
+        Case { machine, bindings, refs, policies, block_bytes, start, model: MissModel::Latency }
     }
     fn with<T>(&self, ask: impl FnOnce(&mut Listed<'_>, &EvalContext<'_>) -> T) -> T {
-        let options = ReplayOptions::default();
+        let options = ReplayOptions { model: self.model, ..ReplayOptions::default() };
         let setup = Setup {
             machine: &self.machine,
             bindings: &self.bindings,
             block_bytes: self.block_bytes,
             options,
-            waits: &[],
+            waits: &WAITS,
         };
         let options = EvalOptions { start: self.start, ..EvalOptions::default() };
         ask(&mut Listed::new(&self.refs), &EvalContext { setup, policies: &self.policies, options })
@@ -98,6 +113,35 @@ fn placements_cost_what_was_said() {
         }
     }
     assert!(checked > 10 * left_out && left_out > 0, "{checked} checked, {left_out} not");
+}
+
+/// With misses by class the caches do the same, each total is at most what it was, and placements cost what is said.
+#[test]
+fn placements_cost_what_was_said_where_misses_have_classes() {
+    let machine = models::find("two-socket").expect("in the registry");
+    assert!(machine.sections.misses.is_some());
+    let mut classes = MissTotals::default();
+    for (seed, block_bytes) in [(0, 4096), (1, 4096), (2, 256), (3, 1024)] {
+        let whole = Case::new(machine.clone(), seed, block_bytes, Start::FreeSet);
+        let by_class =
+            Case { model: MissModel::Overlap, ..Case::new(machine.clone(), seed, block_bytes, Start::FreeSet) };
+        let (latency, evaluation) = (whole.evaluation(), by_class.evaluation());
+        let verified = by_class.verified(&evaluation, 1 << 30);
+        assert_eq!(verified.wrong().count(), 0, "{:#?}", verified.wrong().collect::<Vec<_>>());
+        assert!(verified.rows.iter().any(|r| r.checked.is_some()));
+        let misses = evaluation.totals.misses.expect("counted");
+        assert_eq!(latency.totals.misses, None);
+        assert_eq!(evaluation.totals.transfers, latency.totals.transfers);
+        let (static_now, static_then) = (&evaluation.policies[0], &latency.policies[0]);
+        assert_eq!(static_now.name, static_then.name);
+        assert!(static_now.total < static_then.total, "{seed}: {:?} {:?}", static_now.total, static_then.total);
+        let bound = |e: &Evaluation| e.optimum.iter().map(|o| o.total).collect::<Vec<_>>();
+        assert!(bound(&evaluation).iter().zip(bound(&latency)).all(|(now, then)| *now <= then), "{seed}");
+        classes.waited += misses.waited;
+        classes.unknown += misses.unknown;
+        classes.overlapped += misses.overlapped;
+    }
+    assert!(classes.waited > 0 && classes.unknown > 0 && classes.overlapped > 0, "{classes:?}");
 }
 
 #[test]

@@ -77,6 +77,8 @@ pub(crate) struct Flags {
     pub(crate) foreign_sanitizer: Option<String>,
     /// Wants every symbol of a shared library to be defined at link time.
     pub(crate) no_undefined: bool,
+    /// Uses OpenMP.
+    pub(crate) openmp: bool,
     /// Strips symbols when linking.
     pub(crate) strips: bool,
 }
@@ -115,6 +117,8 @@ impl Flags {
             "-s" | "-Wl,-s" | "-Wl,--strip-all" => self.strips = true,
             "-fno-sanitize=thread" | "-fno-sanitize=all" => self.opted_out = true,
             "-fno-lto" => self.lto = false,
+            "-fno-openmp" => self.openmp = false,
+            _ if text == "-fopenmp" || text.starts_with("-fopenmp=") => self.openmp = true,
             _ if text == "-flto" || text.starts_with("-flto=") => self.lto = true,
             _ if text.starts_with("-fsanitize=") => self.sanitizer(&text["-fsanitize=".len()..]),
             _ if text.starts_with("-l") => self.has_input = true,

@@ -1,5 +1,5 @@
 //! What things are called: the analysis works on ids and asks for words only at the end.
-use homenode_trace::openmp::Schedule;
+use homenode_openmp::Schedule;
 
 /// Object id of memory that belongs to no known object.
 pub const UNKNOWN_OBJECT: u32 = u32::MAX;

@@ -3,7 +3,6 @@
 //!
 //! `cargo run --release -p homenode-command --example races DATASET` prints how many pairs of code locations there are, the most
 //! frequent first. Atomics and busy waiting are left out.
-use homenode_base::SiteId;
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{Event, EventKind, Merged, Op};
 use std::collections::{BTreeMap, HashMap};
@@ -115,8 +114,10 @@ fn main() -> ExitCode {
         }
     }
     let place = |id: u32| {
-        let site = reader.symbols().site(SiteId(id));
-        site.map_or(String::new(), |s| format!("{}:{} ({})", s.file.rsplit('/').next().unwrap_or(""), s.line, s.function))
+        let site = reader.symbols().sites.get(id as usize);
+        site.map_or(String::new(), |s| {
+            format!("{}:{} ({})", s.file.rsplit('/').next().unwrap_or(""), s.line, s.function)
+        })
     };
     let mut found: Vec<((u32, u32), u64)> = races.found.into_iter().collect();
     found.sort_by_key(|f| std::cmp::Reverse(f.1));

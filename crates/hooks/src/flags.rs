@@ -49,7 +49,9 @@ const WITH_VALUE: &[&str] = &[
 /// Endings of what gcc and clang compile with the sanitizer pass.
 const SOURCE_ENDINGS: &[&str] = &[
     "c", "i", "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "ii", "m", "mi", "mm", "M", "mii", "h", "H", "hh", "hp",
-    "hxx", "hpp", "HPP", "h++", "tcc", "cppm",
+    "hxx", "hpp", "HPP", "h++", "tcc", "cppm", // Fortran, of gfortran.
+    "f", "for", "ftn", "f77", "f90", "f95", "f03", "f08", "F", "FOR", "FTN", "fpp", "FPP", "F77", "F90", "F95", "F03",
+    "F08",
 ];
 
 /// A command line, understood.

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use homenode_analysis::rows::{
-    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, InTurns, Interval, LineRow, LoopRow, ObjectRow, PatternRow,
-    SampleSpread, TransferBreakdown, TransferClass, TransferLine, TrueUse,
+    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, InTurns, Interval, LineRow, LoopRow, ObjectRow,
+    PatternRow, SampleSpread, TransferBreakdown, TransferClass, TransferLine, TrueUse,
 };
 
 /// One dataset on one machine at one block size.

@@ -2,9 +2,9 @@
 //!
 //! A report that finds nothing says so only if nothing of the kind in [`GapKind`] is missing: absence of a finding is no
 //! finding of absence. Gaps come from the recording ([`of_recording`]) and from the evaluation itself.
+use homenode_openmp::{Construct, What};
 use homenode_trace::manifest::Blind;
 use homenode_trace::order::Apart;
-use homenode_trace::openmp::{Construct, What};
 use homenode_trace::symbols::{Site, Symbols};
 use homenode_trace::{Event, EventKind, Events, Manifest, SampleUnit};
 use schemars::JsonSchema;
@@ -156,13 +156,17 @@ impl Gap {
     /// Loops whose iterations go to whoever comes next, with their share of the cost: what is best for this run's threads is so in
     /// this run only.
     pub fn schedule(loops: &[(String, String)], percent: i128) -> Gap {
-        let named: Vec<String> = loops.iter().take(NAMED).map(|(words, place)| format!("{place} (`{words}`)")).collect();
-        let (word, their) = if loops.len() == 1 { ("The loop at", "its") } else { ("The loops at", "their") };
+        let named: Vec<String> =
+            loops.iter().take(NAMED).map(|(words, place)| format!("{place} (`{words}`)")).collect();
+        let (what, deal) = match loops.len() {
+            1 => ("The loop at", "has {} % of the memory cost and gives its iterations"),
+            _ => ("The loops at", "have {} % of the memory cost and give their iterations"),
+        };
+        let deal = deal.replace("{}", &percent.to_string());
         let sentence = format!(
-            "{word} {} {} {percent} % of the memory cost and give {their} iterations to whoever comes next: which thread uses which memory \
-             is of this run, and no placement will fit the next one.",
+            "{what} {} {deal} to whoever comes next: which thread uses which memory is of this run, and no placement will fit the \
+             next one.",
             named.join(", "),
-            if loops.len() == 1 { "has" } else { "have" },
         );
         let remedy = "record with `schedule(static)`; where the iterations are alike, keep it";
         Gap::new(GapKind::Schedule, Doubt::Absence, sentence, remedy)
@@ -308,7 +312,8 @@ impl Constructs {
 }
 
 fn open_mp(manifest: &Manifest, symbols: &Symbols, events: &Events) -> Option<Gap> {
-    let linked = symbols.modules.iter().any(|m| is_runtime(&m.path)) || symbols.sites.iter().any(|s| is_runtime(&s.module));
+    let linked =
+        symbols.modules.iter().any(|m| is_runtime(&m.path)) || symbols.sites.iter().any(|s| is_runtime(&s.module));
     let inside = |name: &str| name.starts_with("gomp_") || name.starts_with("__kmp_");
     let gap = |sentence: String, remedy| Some(Gap::new(GapKind::OpenMp, Doubt::Findings, sentence, remedy));
     if !linked && !symbols.globals.iter().any(|g| inside(&g.name)) {
@@ -399,7 +404,9 @@ fn libraries(symbols: &Symbols) -> Option<Gap> {
         .map(|m| m.path.as_str())
         .filter(|path| path.contains(".so") && !seen.contains(path))
         .map(library)
-        .filter(|name| !SYSTEM.contains(name) && !matches!(*name, "libgomp" | "libomp" | "libiomp5" | "libtbb" | "libtbb_debug"))
+        .filter(|name| {
+            !SYSTEM.contains(name) && !matches!(*name, "libgomp" | "libomp" | "libiomp5" | "libtbb" | "libtbb_debug")
+        })
         .collect();
     let mut names: Vec<&str> = silent.into_iter().collect();
     let more = names.len().saturating_sub(NAMED);

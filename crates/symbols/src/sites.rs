@@ -1,11 +1,11 @@
 //! The program counters that a dataset mentions, found frame by frame and chunk by chunk: a recording may hold more events than
 //! fit the recorder's memory limit.
+use homenode_openmp::Construct;
 use homenode_trace::dataset::{EVENTS_FILE, frames_file, scan_frames};
 use homenode_trace::events::decode_chunk;
 use homenode_trace::frame::{DecodedFrame, frame_sites};
 use homenode_trace::framing::{FRAME_VERSION, HEADER_BYTES, Header, Kind};
 use homenode_trace::manifest::Thread;
-use homenode_trace::openmp::Construct;
 use homenode_trace::store::{ReadAt, Store};
 use homenode_trace::{EventKind, Fault, TraceError};
 use std::collections::BTreeSet;

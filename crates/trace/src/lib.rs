@@ -37,7 +37,6 @@ pub mod frame;
 pub mod framing;
 pub mod manifest;
 mod numbers;
-pub mod openmp;
 pub mod order;
 mod packed;
 mod polls;

@@ -1,5 +1,6 @@
 /* Four threads. Three barriers: at the end of two loops, and one of its own. Sixty times a lock is taken: `critical`, another one with a name,
- * and a lock, by each thread five times. Four regions; 64 tasks, for which the one that created them waits. No data race. */
+ * and a lock, by each thread five times. Four regions; 64 tasks, for which the one that created them waits. No data race; with -DRACE
+ * nobody waits between two loops, of which the second reads what another thread has written in the first. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -14,10 +15,17 @@ int main(void) {
     omp_init_lock(&lock);
 #pragma omp parallel num_threads(T)
     {
+#ifdef RACE
+#pragma omp for schedule(static) nowait
+        for (int i = 0; i < N; i++)
+            a[i] = i;
+#pragma omp for schedule(static)
+#else
 #pragma omp for schedule(static)
         for (int i = 0; i < N; i++)
             a[i] = i;
 #pragma omp for schedule(dynamic, 1000)
+#endif
         for (int i = 0; i < N; i++)
             b[i] = a[N - 1 - i];
 #pragma omp barrier

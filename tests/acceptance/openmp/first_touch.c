@@ -24,7 +24,7 @@ int main(void) {
 #endif
     for (int i = 0; i < N; i++) {
         x[i] = i;  // fill
-        y[i] = 0;
+        y[i] = 0;  // fill
     }
     for (int r = 0; r < ROUNDS; r++) {
 #ifdef DYNAMIC
@@ -32,7 +32,7 @@ int main(void) {
 #else
 #pragma omp parallel for schedule(static) num_threads(T)  // loop
 #endif
-        for (int i = 0; i < N; i++)
+        for (int i = 0; i < N; i++)  // loop
             y[i] += 2 * x[i];
     }
 #ifdef ASKS

@@ -2,7 +2,7 @@
 use crate::names::{ConstructName, Names};
 use crate::parts::{Object, Parts};
 use homenode_base::TotalCost;
-use homenode_trace::openmp::Schedule;
+use homenode_openmp::Schedule;
 use std::collections::BTreeMap;
 
 /// Of 100 parts of what an object costs in loops, what its dearest loop must have for an advice to name it alone.

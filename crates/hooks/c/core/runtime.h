@@ -352,6 +352,7 @@ void hnrt_fork_init(void);
 void hnrt_exit_init(void);
 void hnrt_process_end(void);
 void hnrt_abandoned(struct hn_thread *t);
+void hnrt_omp_fence(uintptr_t pc); /* of the hooks alone */
 
 /* Counts for references inside the handlers of this thread. */
 static inline uint64_t hnrt_scratch_count(const struct hn_scratch *s) {

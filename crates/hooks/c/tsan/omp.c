@@ -12,9 +12,20 @@ static const char *const names[] = {OMP_REAL(OMP_REAL_NAME)};
 static void *found[OMP_REAL_COUNT];
 
 /* Locks have had another layout before version 3.0, and dlsym without a version may find the older functions. */
+static void *find_in(void *where, const char *name) {
+    void *versioned = name[0] == 'o' ? dlvsym(where, name, "OMP_3.0") : NULL;
+    return versioned ? versioned : dlsym(where, name);
+}
+
+/* A runtime that came with a plugin is not among the libraries that dlsym looks through. */
 static void *find(const char *name) {
-    void *versioned = name[0] == 'o' ? dlvsym(RTLD_NEXT, name, "OMP_3.0") : NULL;
-    return versioned ? versioned : dlsym(RTLD_NEXT, name);
+    static const char *const runtimes[] = {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"};
+    void *real = find_in(RTLD_NEXT, name);
+    for (size_t i = 0; !real && i < sizeof runtimes / sizeof *runtimes; i++) {
+        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
+        real = runtime ? find_in(runtime, name) : NULL;
+    }
+    return real;
 }
 
 /* Whether there is such a function: programs may ask whether they were linked with OpenMP. */
@@ -97,6 +108,13 @@ void hnrt_omp_unseen(const char *what, uintptr_t pc) {
     }
     hnrt_omp_phase(t, true, &phase);
     hnrt_omp_phase(t, false, &phase);
+}
+
+/* `flush`: threads of the team may be about to tell each other something by a variable that is no atomic. */
+void hnrt_omp_fence(uintptr_t pc) {
+    struct hn_thread *t = hnrt_recording();
+    if (t && t->own.team && t->own.team->parties > 1)
+        hnrt_omp_unseen("? flush", pc);
 }
 
 /* A worksharing loop begins: the one before it, whose end was not seen, is over. */
@@ -247,12 +265,12 @@ static uint64_t number(void) {
 struct hn_omp_task hnrt_omp_created(void) {
     struct hn_thread *t = hnrt_self;
     if (!t)
-        return (struct hn_omp_task){0, 0, 0};
+        return (struct hn_omp_task){0, 0, 0, NULL};
     if (!t->own.omp_task)
         t->own.omp_task = number();
     if (t->own.team)
         __atomic_store_n(&t->own.team->tasks, 1, __ATOMIC_RELAXED);
-    const struct hn_omp_task task = {number(), t->own.omp_task, t->own.omp_group};
+    const struct hn_omp_task task = {number(), t->own.omp_task, t->own.omp_group, t->own.team};
     if (hnrt_recording())
         hnrt_release(t, &begun, task.number, HN_SYNC_THREAD);
     return task;
@@ -271,8 +289,8 @@ void hnrt_omp_task_ends(const struct hn_omp_task *task) {
     hnrt_release(t, &awaited, task->creator, HN_SYNC_JOIN);
     if (task->group && t->recording)
         hnrt_release(t, &grouped, task->group, HN_SYNC_JOIN);
-    if (t->own.team && t->recording)
-        hnrt_release(t, hnrt_omp_object(t->own.team, OMP_TASKS), 0, HN_SYNC_JOIN);
+    if (task->team && t->recording)
+        hnrt_release(t, hnrt_omp_object(task->team, OMP_TASKS), 0, HN_SYNC_JOIN);
 }
 
 void hnrt_omp_waited(void) {

@@ -45,7 +45,7 @@ static inline const volatile void *hnrt_omp_object(const struct hn_omp_team *tea
     X(GOMP_taskloop) X(GOMP_taskloop_ull) X(GOMP_target_ext) X(GOMP_cancel)                                           \
     X(__kmpc_critical) X(__kmpc_critical_with_hint) X(__kmpc_end_critical) X(__kmpc_ordered) X(__kmpc_end_ordered)    \
     X(__kmpc_reduce) X(__kmpc_reduce_nowait) X(__kmpc_end_reduce) X(__kmpc_end_reduce_nowait)   \
-    X(__kmpc_for_static_fini)                                                                                         \
+    X(__kmpc_for_static_fini) X(__kmpc_flush) X(__kmpc_omp_task_alloc) X(__kmpc_copyprivate)                                                                                         \
     OMP_REAL_LOOPS(X)
 
 #define OMP_REAL_LOOPS(X)                                                                                             \
@@ -101,9 +101,11 @@ void hnrt_omp_depart(void);
 
 /* ---- tasks ----------------------------------------------------------------------------------------------------------- */
 
-/* A task as it is created: its own number, its creator's, that of the group. */
+/* A task as it is created: its own number, its creator's, that of the group, and the team, whose threads may run it when they have
+ * left the region's code. */
 struct hn_omp_task {
     uint64_t number, creator, group;
+    struct hn_omp_team *team;
 };
 struct hn_omp_task hnrt_omp_created(void);
 void hnrt_omp_task_begins(const struct hn_omp_task *task);

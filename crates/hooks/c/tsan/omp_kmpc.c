@@ -40,6 +40,37 @@ INTERPOSE void __kmpc_end_ordered(void *place, int32_t thread) {
     OMP(__kmpc_end_ordered, void, (void *, int32_t))(place, thread);
 }
 
+/* What one member of a team has made is copied by the others, inside of the call. */
+static TLS void (*copy)(void *, void *);
+
+static void copied(void *to, void *from) {
+    struct hn_thread *t = hnrt_recording();
+    const volatile void *object = t && t->own.team ? hnrt_omp_object(t->own.team, OMP_COPY) : NULL;
+    if (object)
+        hnrt_acquire(t, object, 0, HN_SYNC_SEMAPHORE);
+    copy(to, from);
+    if (object && t->recording)
+        hnrt_release(t, object, 0, HN_SYNC_SEMAPHORE);
+}
+
+INTERPOSE void __kmpc_copyprivate(void *place, int32_t thread, size_t bytes, void *data, void (*function)(void *, void *),
+                                  int32_t made) {
+    struct hn_thread *t = hnrt_recording();
+    const volatile void *object = t && t->own.team ? hnrt_omp_object(t->own.team, OMP_COPY) : NULL;
+    copy = function;
+    if (object && made)
+        hnrt_release(t, object, 0, HN_SYNC_SEMAPHORE);
+    OMP(__kmpc_copyprivate, void, (void *, int32_t, size_t, void *, void (*)(void *, void *), int32_t))
+    (place, thread, bytes, data, copied, made);
+    if (object && made && t->recording)
+        hnrt_acquire(t, object, 0, HN_SYNC_SEMAPHORE);
+}
+
+INTERPOSE void __kmpc_flush(void *place) {
+    hnrt_omp_fence(CALLER());
+    OMP(__kmpc_flush, void, (void *))(place);
+}
+
 /* ---- reductions: parts come together under a lock, by atomics, or along a tree inside of the call ------------------------------- */
 
 static TLS void (*combine)(void *, void *);

@@ -46,10 +46,11 @@ static void run(void *argument) {
         copy_bytes(data, argument, sizeof head->bounds);
     if (!t)
         return head->fn(data);
-    const struct hn_omp_before before = {0, 0, t->own.omp_task, t->own.omp_group, t->own.loop};
+    const struct hn_omp_before before = {t->own.team, 0, t->own.omp_task, t->own.omp_group, t->own.loop};
     const struct hn_omp_phase phase = {.what = "task", .pc = head->pc};
     t->own.omp_task = head->task.number;
     t->own.omp_group = head->task.group;
+    t->own.team = head->task.team;
     t->own.loop.what = NULL;
     hnrt_omp_task_begins(&head->task);
     for (uint32_t i = 0; i < head->needs; i++)
@@ -63,6 +64,7 @@ static void run(void *argument) {
     hnrt_omp_task_ends(&head->task);
     t->own.omp_task = before.task;
     t->own.omp_group = before.group;
+    t->own.team = before.team;
     t->own.loop = before.loop;
 }
 

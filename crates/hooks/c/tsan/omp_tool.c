@@ -40,6 +40,7 @@ struct record {
     struct hn_omp_task task;
     bool is_explicit, begun, undeferred;
     uintptr_t pc;
+    const void *memory; /* of an explicit task, which the runtime hands from one to the next */
     uint64_t number, group; /* of the thread while this is interrupted */
     struct hn_omp_phase loop;
     uint32_t needs;
@@ -198,15 +199,28 @@ static struct record *record_of(const union data *data) {
     return data && data->ptr ? data->ptr : &initial;
 }
 
+/* The memory of the task that this thread is about to create. */
+static TLS const void *allocated;
+
+INTERPOSE void *__kmpc_omp_task_alloc(void *place, int32_t thread, int32_t flags, size_t bytes, size_t shared, void *entry) {
+    void *task = OMP(__kmpc_omp_task_alloc, void *, (void *, int32_t, int32_t, size_t, size_t, void *))(place, thread, flags, bytes,
+                                                                                                     shared, entry);
+    allocated = task;
+    if (hnrt_recording())
+        hnrt_acquire(hnrt_self, task, HN_EPOCH_ALLOCATOR, HN_SYNC_ALLOCATOR);
+    return task;
+}
+
 static void task_create(union data *encountering, const void *frame, union data *made, int flags, int depends, const void *returns) {
     (void)encountering, (void)frame, (void)depends;
     struct record *record = flags & FLAG_INITIAL ? NULL : new_record();
     made->ptr = record;
     if (!record)
         return;
-    *record = (struct record){.is_explicit = true, .undeferred = flags & FLAG_UNDEFERRED, .pc = (uintptr_t)returns - 1};
+    *record = (struct record){.is_explicit = true, .memory = allocated, .undeferred = flags & FLAG_UNDEFERRED, .pc = (uintptr_t)returns - 1};
     if (!(flags & FLAG_TASKWAIT))
         record->task = hnrt_omp_created();
+    allocated = NULL;
 }
 
 static void dependences(union data *task, const struct dependence *list, int n) {
@@ -242,6 +256,8 @@ static void end_task(struct record *record) {
     for (uint32_t i = 0; i < record->needs; i++)
         hnrt_omp_provides(record->need[i], record->writes[i]);
     hnrt_omp_task_ends(&record->task);
+    if (record->memory && hnrt_recording())
+        hnrt_release(hnrt_self, record->memory, HN_EPOCH_ALLOCATOR, HN_SYNC_ALLOCATOR);
 }
 
 static void task_schedule(union data *before, int status, union data *after) {

@@ -77,7 +77,7 @@ const DEALT_PERCENT: i128 = 10;
 fn dealt_anew(loops: &[LoopRow], total: TotalCost) -> Option<Gap> {
     let dealt: Vec<&LoopRow> = loops.iter().filter(|l| l.dealt_anew && l.cost > TotalCost::ZERO).collect();
     let cost: TotalCost = dealt.iter().map(|l| l.cost).sum();
-    let percent = cost.0 * 100 / total.0.max(1);
+    let percent = (cost.0 * 100 + total.0 / 2) / total.0.max(1);
     let named: Vec<(String, String)> = dealt.iter().map(|l| (l.construct.clone(), l.place.clone())).collect();
     (percent >= DEALT_PERCENT).then(|| Gap::schedule(&named, percent))
 }

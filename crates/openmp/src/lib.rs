@@ -1,5 +1,20 @@
-//! OpenMP in a recording: regions, loops and tasks are phases whose text says what they are and where, as `docs/format.md` has it.
-use crate::symbols::{Site, Symbols};
+//! # homenode-openmp: OpenMP in a recording
+//!
+//! Regions, loops and tasks are phases whose text says what they are and where, as `docs/format.md` has it; here it is read.
+//!
+//! **Invariant:** a text that says something else is the program's own phase, and a place that is not known beyond doubt is none.
+//!
+//! ```
+//! use homenode_openmp::{Construct, Schedule, What};
+//!
+//! let construct = Construct::of("omp for dynamic,4 @ 55d0c0f6d8").expect("a loop");
+//! assert_eq!(construct.what, What::Loop { schedule: Schedule::Dynamic, chunk: 4 });
+//! assert_eq!(construct.words(), "omp for schedule(dynamic,4)");
+//! assert_eq!(Construct::of("sweep"), None);
+//! ```
+#![forbid(unsafe_code)]
+
+use homenode_trace::symbols::{Site, Symbols};
 
 /// A construct, as the text of a phase says it: `omp for dynamic,4 @ 55d0c0f6d8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +52,7 @@ pub enum What<'a> {
 /// How the iterations of a loop come to threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Schedule {
-    /// The same ones every time.
+    /// Each thread the iterations that it had the last time.
     Static,
     /// Whoever comes next.
     Dynamic,
@@ -138,7 +153,9 @@ mod tests {
         assert_eq!(of("omp for static @ 10 17"), Some((fixed, 0x10, Some(0x17))));
         assert_eq!(of("omp parallel @ 1"), Some((What::Region, 1, None)));
         assert_eq!(of("omp ? target @ 1"), Some((What::Unseen("target"), 1, None)));
-        for text in ["omp", "omp parallel", "omp for fast @ 1", "omp for static,x @ 1", "omp parallel @ xyz", "sweep @ 1"] {
+        for text in
+            ["omp", "omp parallel", "omp for fast @ 1", "omp for static,x @ 1", "omp parallel @ xyz", "sweep @ 1"]
+        {
             assert_eq!(of(text), None, "{text}");
         }
     }

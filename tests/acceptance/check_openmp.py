@@ -21,7 +21,7 @@ def recorded(session, name, compiler, *flags):
         session.run("cc", "-O1", "-g", "-fopenmp", *flags, source, "-o", binary, env={**os.environ, "HOMENODE_REAL_CC": compiler})
         plain = subprocess.run([binary], capture_output=True, text=True, check=True).stdout
         dataset, output, _ = session.record(binary)
-        expect(output == plain, f"{name} computes the same while it is recorded: {output} and {plain}")
+        expect(output == plain or "-DRACE" in flags, f"{name} computes the same while it is recorded: {output} and {plain}")
         return dataset
     return session.once(("openmp", name, compiler, flags), make)
 
@@ -57,14 +57,14 @@ def constructs_are_counted_exactly(session):
         # A region's begin is released once and acquired by three, a task's once each.
         begins = of_kind(session, dataset, "thread begin")
         expect(begins == (4 * 3 + 64, 4 + 64), f"{compiler}: {begins} begins")
-        line = {m: i for i, t in enumerate((PROGRAMS / "counts.c").read_text().splitlines(), 1)
-                for m in ("schedule(static)", "schedule(dynamic", "schedule(guided)", "reduction") if m in t}
         found = phases(session, dataset)
-        for schedule, marker in [("static", "schedule(static)"), ("dynamic,1000", "schedule(dynamic"), ("static", "reduction")]:
-            name = f"omp for schedule({schedule}) at counts.c:{line[marker]}"
-            expect(found.get(name) == THREADS, f"{compiler}: {name} is not entered by {THREADS} threads: {found}")
-        guided = [n for p, n in found.items() if p.startswith("omp for schedule(guided") and p.endswith(f":{line['schedule(guided)']}")]
-        expect(guided == [THREADS], f"{compiler}: the guided loop: {found}")
+        texts = (PROGRAMS / "counts.c").read_text().splitlines()
+        for construct, directive in [("omp for schedule(static)", r"schedule\(static\)$"), ("omp for schedule(dynamic,1000)", r"schedule\(dynamic"),
+                                     ("omp for schedule(static)", "reduction"), (r"omp for schedule(guided,1)", "guided")]:
+            line = max(i for i, text in enumerate(texts, 1) if re.search(directive, text))
+            # A compiler may give the loop the line of the directive or that of its `for`.
+            entered = [n for p, n in found.items() if p in (f"{construct} at counts.c:{line}", f"{construct} at counts.c:{line + 1}")]
+            expect(entered == [THREADS], f"{compiler}: {construct} at line {line} is not entered by {THREADS} threads: {found}")
         tasks = [n for p, n in found.items() if p.startswith("omp task at counts.c:")]
         expect(tasks == [64], f"{compiler}: 64 tasks: {found}")
         print(f"  {compiler}: 60 locks, 12 arrivals, {begins[0]} begins")
@@ -88,7 +88,7 @@ def threads_of_a_team_stay_who_they_are(session):
     for compiler in COMPILERS:
         info = session.json("info", recorded(session, "teams.c", compiler), "--json")
         n = 65536
-        writes = [t["ops"]["writes"] for t in info["threads"]]
+        writes = [t["ops"]["write"] for t in info["threads"]]
         expect(len(writes) == 4, f"{compiler}: {len(writes)} threads")
         for got, regions in zip(writes, (4, 4, 3, 3)):
             expect(regions * n <= got <= regions * n + 16, f"{compiler}: {writes} writes of threads in 4, 4, 3 and 3 regions")

@@ -60,7 +60,7 @@ fn name_sites(all: &Sites, modules: &[Vec<Module>], runtime: &[u8]) -> Named {
     }
     let mut sources = Sources::default();
     for site in named.symbols.sites.iter_mut().filter(|s| all.asking.contains(&(s.process, s.pc))) {
-        site.asks = sources.line(&site.file, site.line).contains("omp_get_");
+        site.asks = !sources.shares_out(&site.file, site.line);
     }
     named.symbols.globals = globals(modules, &images);
     let built = |(path, image): (&&str, &Image)| {
@@ -82,10 +82,24 @@ fn name_sites(all: &Sites, modules: &[Vec<Module>], runtime: &[u8]) -> Named {
 #[derive(Default)]
 struct Sources(BTreeMap<String, Vec<String>>);
 
+/// A directive stands so many lines before its loop at most.
+const DIRECTIVE_LINES: u32 = 8;
+
 /// A file beyond this is no source that anybody wrote.
 const SOURCE_MAX: u64 = 64 << 20;
 
 impl Sources {
+    /// Whether a loop that `OpenMP` shares out begins on this line, or what it says above it.
+    fn shares_out(&mut self, file: &str, line: u32) -> bool {
+        let directive = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').skip_while(|w| *w != "omp");
+            words.any(|w| matches!(w, "for" | "do" | "loop" | "distribute" | "workshare"))
+        };
+        let asks = self.line(file, line).contains("omp_get_");
+        !asks && (line.saturating_sub(DIRECTIVE_LINES)..=line).any(|l| directive(self.line(file, l)))
+    }
+
     /// A line, counted from 1; empty if it cannot be read.
     fn line(&mut self, file: &str, line: u32) -> &str {
         let read = |file: &str| {

@@ -118,21 +118,37 @@ void hnrt_omp_fence(uintptr_t pc) {
 }
 
 /* A worksharing loop begins: the one before it, whose end was not seen, is over. */
-void hnrt_omp_loop(const char *schedule, int64_t chunk, uintptr_t pc, uintptr_t pc2) {
+void hnrt_omp_loop(const char *schedule, int64_t chunk, uintptr_t pc) {
     struct hn_thread *t = hnrt_recording();
     if (!t)
         return;
     hnrt_omp_loop_over();
-    t->own.loop = (struct hn_omp_phase){schedule, chunk, pc, pc2};
-    hnrt_omp_phase(t, true, &t->own.loop);
+    t->own.open.loop = (struct hn_omp_phase){schedule, chunk, pc, 0};
+    hnrt_omp_phase(t, true, &t->own.open.loop);
+}
+
+/* The number of threads is asked for: a static loop begins, or the program wants to know. */
+void hnrt_omp_asked(struct hn_thread *t, uintptr_t pc) {
+    struct hn_omp_open *open = &t->own.open;
+    for (uint32_t i = 0; i < open->asking; i++)
+        if (open->asked[i].pc == pc)
+            return;
+    if (open->asking == HN_OMP_ASKED)
+        hnrt_omp_phase(t, false, &open->asked[--open->asking]);
+    open->asked[open->asking] = (struct hn_omp_phase){"for static", 0, pc, pc};
+    hnrt_omp_phase(t, true, &open->asked[open->asking++]);
 }
 
 void hnrt_omp_loop_over(void) {
     struct hn_thread *t = hnrt_recording();
-    if (!t || !t->own.loop.what)
+    if (!t)
         return;
-    hnrt_omp_phase(t, false, &t->own.loop);
-    t->own.loop.what = NULL;
+    struct hn_omp_open *open = &t->own.open;
+    while (open->asking)
+        hnrt_omp_phase(t, false, &open->asked[--open->asking]);
+    if (open->loop.what)
+        hnrt_omp_phase(t, false, &open->loop);
+    open->loop.what = NULL;
 }
 
 /* ---- teams ------------------------------------------------------------------------------------------------------------ */
@@ -179,13 +195,13 @@ void hnrt_omp_enter(struct hn_omp_team *team, uint32_t parties, struct hn_omp_be
     struct hn_thread *t = hnrt_self ? hnrt_self : hnrt_thread_attach();
     if (!t)
         return;
-    *before = (struct hn_omp_before){t->own.team, t->own.omp_generation, t->own.omp_task, t->own.omp_group, t->own.loop};
+    *before = (struct hn_omp_before){t->own.team, t->own.omp_generation, t->own.omp_task, t->own.omp_group, t->own.open};
     __atomic_store_n(&team->parties, parties, __ATOMIC_RELAXED);
     if (t == team->master && !hnrt_omp_tool && !team->outer)
         size_pool(t, parties);
     t->own.team = team;
     t->own.omp_generation = t->own.omp_task = t->own.omp_group = 0;
-    t->own.loop.what = NULL;
+    t->own.open = (struct hn_omp_open){.asking = 0};
     if (t != team->master && hnrt_recording())
         hnrt_acquire(t, hnrt_omp_object(team, OMP_BEGIN), 0, HN_SYNC_THREAD);
     if (team->outer && team->outer->parties > 1 && parties > 1 && t == team->master)
@@ -193,7 +209,7 @@ void hnrt_omp_enter(struct hn_omp_team *team, uint32_t parties, struct hn_omp_be
     const struct hn_omp_phase region = {.what = "parallel", .pc = team->pc};
     hnrt_omp_phase(hnrt_recording(), true, &region);
     if (team->loop)
-        hnrt_omp_loop(team->loop, team->chunk, team->pc, 0);
+        hnrt_omp_loop(team->loop, team->chunk, team->pc);
 }
 
 /* ... and is none any more. The release of the one that began the region orders nothing. */
@@ -221,7 +237,7 @@ void hnrt_omp_restore(const struct hn_omp_before *before) {
     t->own.omp_generation = before->generation;
     t->own.omp_task = before->task;
     t->own.omp_group = before->group;
-    t->own.loop = before->loop;
+    t->own.open = before->open;
 }
 
 /* ---- barriers: all members of a team pass the same ones, so each counts for itself -------------------------------------- */

@@ -82,7 +82,8 @@ extern bool hnrt_omp_tool; /* the runtime reports to the interface for tools: it
 
 void hnrt_omp_phase(struct hn_thread *t, bool begins, const struct hn_omp_phase *phase);
 void hnrt_omp_unseen(const char *what, uintptr_t pc);
-void hnrt_omp_loop(const char *schedule, int64_t chunk, uintptr_t pc, uintptr_t pc2);
+void hnrt_omp_loop(const char *schedule, int64_t chunk, uintptr_t pc);
+void hnrt_omp_asked(struct hn_thread *t, uintptr_t pc);
 void hnrt_omp_loop_over(void);
 void hnrt_omp_fork(struct hn_omp_team *team);
 void hnrt_omp_join(struct hn_omp_team *team);
@@ -90,7 +91,7 @@ void hnrt_omp_join(struct hn_omp_team *team);
 struct hn_omp_before {
     struct hn_omp_team *team;
     uint64_t generation, task, group;
-    struct hn_omp_phase loop;
+    struct hn_omp_open open;
 };
 void hnrt_omp_enter(struct hn_omp_team *team, uint32_t parties, struct hn_omp_before *before);
 void hnrt_omp_finish(struct hn_omp_team *team);

@@ -2,6 +2,8 @@
  * and barriers to the interface for tools (omp_tool.c), and here they are passed on. */
 #include "omp.h"
 
+/* The begin of the outlined function has the line of the directive; the call of the runtime often has none of its own. */
+
 /* ---- regions -------------------------------------------------------------------------------------------------------- */
 
 /* What each member of the team runs. */
@@ -17,7 +19,7 @@ void hnrt_omp_member(void *argument) {
 }
 
 INTERPOSE void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags) {
-    struct hn_omp_team team = {.fn = fn, .data = data, .pc = CALLER()};
+    struct hn_omp_team team = {.fn = fn, .data = data, .pc = (uintptr_t)fn};
     if (hnrt_omp_tool)
         return OMP(GOMP_parallel, void, (void (*)(void *), void *, unsigned, unsigned))(fn, data, threads, flags);
     hnrt_omp_fork(&team);
@@ -36,7 +38,7 @@ static void member_reducing(void *argument) {
 }
 
 INTERPOSE unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigned threads, unsigned flags) {
-    struct reducing r = {*(void **)data, {.fn = fn, .data = data, .pc = CALLER()}};
+    struct reducing r = {*(void **)data, {.fn = fn, .data = data, .pc = (uintptr_t)fn}};
     if (hnrt_omp_tool)
         return OMP(GOMP_parallel_reductions, unsigned, (void (*)(void *), void *, unsigned, unsigned))(fn, data, threads,
                                                                                                        flags);
@@ -48,7 +50,7 @@ INTERPOSE unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsi
 }
 
 INTERPOSE void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned threads, unsigned count, unsigned flags) {
-    struct hn_omp_team team = {.fn = fn, .data = data, .pc = CALLER(), .loop = "sections"};
+    struct hn_omp_team team = {.fn = fn, .data = data, .pc = (uintptr_t)fn, .loop = "sections"};
     if (hnrt_omp_tool)
         return OMP(GOMP_parallel_sections, void, (void (*)(void *), void *, unsigned, unsigned, unsigned))(
             fn, data, threads, count, flags);
@@ -120,13 +122,13 @@ INTERPOSE void GOMP_sections_end_nowait(void) {
 
 INTERPOSE unsigned GOMP_sections_start(unsigned count) {
     if (!hnrt_omp_tool)
-        hnrt_omp_loop("sections", 0, CALLER(), 0);
+        hnrt_omp_loop("sections", 0, CALLER());
     return OMP(GOMP_sections_start, unsigned, (unsigned))(count);
 }
 
 INTERPOSE unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory) {
     if (!hnrt_omp_tool)
-        hnrt_omp_loop("sections", 0, CALLER(), 0);
+        hnrt_omp_loop("sections", 0, CALLER());
     return OMP(GOMP_sections2_start, unsigned, (unsigned, uintptr_t *, void **))(count, reductions, memory);
 }
 

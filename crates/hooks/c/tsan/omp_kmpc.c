@@ -159,7 +159,7 @@ static int64_t chunk_of(int32_t schedule, int64_t chunk) {
 #define STATIC_INIT(bits, type)                                                                                       \
     INTERPOSE void __kmpc_for_static_init_##bits(void *place, int32_t thread, int32_t schedule, int32_t *last,        \
                                                  type *low, type *high, type *stride, type by, type chunk) {          \
-        hnrt_omp_loop(name_of(schedule, place), chunk_of(schedule, (int64_t)chunk), CALLER(), 0);                     \
+        hnrt_omp_loop(name_of(schedule, place), chunk_of(schedule, (int64_t)chunk), CALLER());                     \
         OMP(__kmpc_for_static_init_##bits, void,                                                                      \
             (void *, int32_t, int32_t, int32_t *, type *, type *, type *, type, type))                                \
         (place, thread, schedule, last, low, high, stride, by, chunk);                                                \
@@ -177,7 +177,7 @@ INTERPOSE void __kmpc_for_static_fini(void *place, int32_t thread) {
 #define DISPATCH(bits, type)                                                                                          \
     INTERPOSE void __kmpc_dispatch_init_##bits(void *place, int32_t thread, int32_t schedule, type low, type high,    \
                                                type by, type chunk) {                                                 \
-        hnrt_omp_loop(name_of(schedule, place), chunk_of(schedule, (int64_t)chunk), CALLER(), 0);                     \
+        hnrt_omp_loop(name_of(schedule, place), chunk_of(schedule, (int64_t)chunk), CALLER());                     \
         OMP(__kmpc_dispatch_init_##bits, void, (void *, int32_t, int32_t, type, type, type, type))                    \
         (place, thread, schedule, low, high, by, chunk);                                                              \
     }                                                                                                                 \

@@ -2,28 +2,13 @@
  * all others say their schedule. */
 #include "omp.h"
 
-/* ---- static: two questions from one line, with nothing in between --------------------------------------------------- */
-
-/* Bytes of code between the two calls. */
-#define BESIDE 48
+/* ---- static: how many threads are there? Which line asks is looked at where the program's source is --------------------- */
 
 INTERPOSE int omp_get_num_threads(void) {
     struct hn_thread *t = hnrt_recording();
-    if (t) {
-        t->own.omp_asked = CALLER();
-        t->own.omp_asked_at = hnrt_ring->cursor;
-    }
+    if (t && t->own.team && t->own.team->parties > 1 && !hnrt_omp_tool)
+        hnrt_omp_asked(t, CALLER());
     return hnrt_omp_has(OMP_INDEX_omp_get_num_threads) ? OMP(omp_get_num_threads, int, (void))() : 1;
-}
-
-INTERPOSE int omp_get_thread_num(void) {
-    struct hn_thread *t = hnrt_recording();
-    uintptr_t pc = CALLER();
-    if (t && t->own.team && !hnrt_omp_tool && pc - t->own.omp_asked <= BESIDE && t->own.omp_asked_at == hnrt_ring->cursor)
-        hnrt_omp_loop("for static", 0, t->own.omp_asked, pc);
-    if (t)
-        t->own.omp_asked = 0;
-    return hnrt_omp_has(OMP_INDEX_omp_get_thread_num) ? OMP(omp_get_thread_num, int, (void))() : 0;
 }
 
 /* ---- the others ------------------------------------------------------------------------------------------------------ */
@@ -36,7 +21,7 @@ INTERPOSE int omp_get_thread_num(void) {
 #define START(name, schedule, chunk)                                                                                  \
     INTERPOSE long name WORDS {                                                                                       \
         if (!hnrt_omp_tool)                                                                                           \
-            hnrt_omp_loop("for " schedule, chunk, CALLER(), 0);                                                       \
+            hnrt_omp_loop("for " schedule, chunk, CALLER());                                                       \
         return OMP(name, long, TYPES) PASSED;                                                                         \
     }
 #define STARTS(prefix, chunk)                                                                                         \
@@ -66,7 +51,7 @@ static const char *schedule_of(long code) {
 #define START_OF(name, schedule, chunk)                                                                               \
     INTERPOSE long name WORDS {                                                                                       \
         if (!hnrt_omp_tool)                                                                                           \
-            hnrt_omp_loop(schedule_of(schedule), chunk, CALLER(), 0);                                                 \
+            hnrt_omp_loop(schedule_of(schedule), chunk, CALLER());                                                 \
         return OMP(name, long, TYPES) PASSED;                                                                         \
     }
 START_OF(GOMP_loop_start, d, e)
@@ -91,7 +76,7 @@ DOACROSSES(GOMP_loop_ull_doacross_)
 #define PARALLEL(name, schedule, has_chunk)                                                                           \
     INTERPOSE void name(void (*fn)(void *), void *data, long threads, long begin, long end, long by, long chunk,      \
                         long flags) {                                                                                 \
-        struct hn_omp_team team = {.fn = fn, .data = data, .pc = CALLER(), .loop = "for " schedule};                  \
+        struct hn_omp_team team = {.fn = fn, .data = data, .pc = (uintptr_t)fn, .loop = "for " schedule};                  \
         void (*real)(void (*)(void *), void *, long, long, long, long, long, long) =                                  \
             OMP(name, void, (void (*)(void *), void *, long, long, long, long, long, long));                          \
         if (hnrt_omp_tool)                                                                                            \

@@ -46,12 +46,12 @@ static void run(void *argument) {
         copy_bytes(data, argument, sizeof head->bounds);
     if (!t)
         return head->fn(data);
-    const struct hn_omp_before before = {t->own.team, 0, t->own.omp_task, t->own.omp_group, t->own.loop};
+    const struct hn_omp_before before = {t->own.team, 0, t->own.omp_task, t->own.omp_group, t->own.open};
     const struct hn_omp_phase phase = {.what = "task", .pc = head->pc};
     t->own.omp_task = head->task.number;
     t->own.omp_group = head->task.group;
     t->own.team = head->task.team;
-    t->own.loop.what = NULL;
+    t->own.open = (struct hn_omp_open){.asking = 0};
     hnrt_omp_task_begins(&head->task);
     for (uint32_t i = 0; i < head->needs; i++)
         hnrt_omp_needs(head->need[i], i < head->writes);
@@ -65,7 +65,7 @@ static void run(void *argument) {
     t->own.omp_task = before.task;
     t->own.omp_group = before.group;
     t->own.team = before.team;
-    t->own.loop = before.loop;
+    t->own.open = before.open;
 }
 
 static size_t offset_of(size_t align) {
@@ -103,7 +103,7 @@ INTERPOSE void GOMP_task(void (*fn)(void *), void *data, void (*copies)(void *, 
         hnrt_omp_unseen("? detached tasks", CALLER());
     if (hnrt_omp_tool || !hnrt_recording() || flags & FLAG_DETACH)
         return real(fn, data, copies, bytes, align, deferred, flags, depend, priority, detach);
-    struct head head = {.fn = fn, .copy = copies, .data = data, .bytes = (size_t)bytes, .pc = CALLER()};
+    struct head head = {.fn = fn, .copy = copies, .data = data, .bytes = (size_t)bytes, .pc = (uintptr_t)fn};
     head.offset = offset_of((size_t)align);
     if (flags & FLAG_DEPEND && depend)
         depends(&head, depend);
@@ -153,7 +153,7 @@ INTERPOSE void GOMP_taskgroup_end(void) {
                  number, number, number));                                                                            \
         if (hnrt_omp_tool || !hnrt_recording())                                                                       \
             return real(fn, data, copies, bytes, align, flags, tasks, priority, begin, end, by);                      \
-        struct head head = {.fn = fn, .copy = copies, .data = data, .bytes = (size_t)bytes, .pc = CALLER()};          \
+        struct head head = {.fn = fn, .copy = copies, .data = data, .bytes = (size_t)bytes, .pc = (uintptr_t)fn};          \
         head.loop = true;                                                                                             \
         head.offset = offset_of((size_t)align);                                                                       \
         if (flags & FLAG_REDUCTION)                                                                                   \

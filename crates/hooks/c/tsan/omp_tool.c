@@ -42,7 +42,7 @@ struct record {
     uintptr_t pc;
     const void *memory; /* of an explicit task, which the runtime hands from one to the next */
     uint64_t number, group; /* of the thread while this is interrupted */
-    struct hn_omp_phase loop;
+    struct hn_omp_open open;
     uint32_t needs;
     const void *need[NEEDS];
     bool writes[NEEDS];
@@ -280,13 +280,13 @@ static void task_schedule(union data *before, int status, union data *after) {
     } else {
         from->number = t->own.omp_task;
         from->group = t->own.omp_group;
-        from->loop = t->own.loop;
+        from->open = t->own.open;
     }
     if (!after)
         return;
     t->own.omp_task = to->is_explicit && !to->begun ? to->task.number : to->number;
     t->own.omp_group = to->is_explicit && !to->begun ? to->task.group : to->group;
-    t->own.loop = to->loop;
+    t->own.open = to->open;
     if (!to->begun && to->is_explicit)
         begin_task(to);
     else if (waited)

@@ -17,13 +17,19 @@ struct hn_omp_phase {
     uintptr_t pc, pc2;
 };
 
+/* Loops that are open: one that said that it begins, and static ones that were only recognised by their question for the number of
+ * threads; the program itself may have asked, so these end nothing and are inside. */
+#define HN_OMP_ASKED 2
+struct hn_omp_open {
+    struct hn_omp_phase loop, asked[HN_OMP_ASKED];
+    uint32_t asking;
+};
+
 struct hn_product {
     struct hn_omp_team *team;     /* the innermost one that the thread is in; NULL outside of regions */
     uint64_t omp_generation;      /* barriers of this team that the thread has passed */
     uint32_t omp_pool;            /* threads of this one's pool, itself among them */
     uint64_t omp_epochs;          /* generations that regions begun by this thread have used up */
     uint64_t omp_task, omp_group; /* numbers of the task that runs and of its innermost task group; 0: none yet */
-    uintptr_t omp_asked;          /* where the number of threads was asked for, with nothing recorded since ... */
-    uint64_t omp_asked_at;        /* ... the ring stood here */
-    struct hn_omp_phase loop;
+    struct hn_omp_open open;
 };

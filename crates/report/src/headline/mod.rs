@@ -231,10 +231,13 @@ fn sharing_advice(how: TrueUse) -> &'static str {
 }
 
 /// A loop that deals its iterations anew each time may be why memory goes from thread to thread: said where it costs at least half of
-/// what they fight over, unless they add something up there, which no schedule helps.
+/// what they fight over and has the code that does, unless they add something up there, which no schedule helps.
 fn dealt_anew(e: &Evaluation, base: &PolicyRow, fought_over: TotalCost) -> String {
-    let costs_enough = |l: &&LoopRow| l.dealt_anew && l.cost.0 * 2 >= fought_over.0;
-    match e.loops.iter().find(costs_enough) {
+    let fought_at = e.transfer_breakdown.truly_shared.lines.first().map_or("", |l| l.function.as_str());
+    let is_it = |l: &&LoopRow| {
+        l.dealt_anew && l.cost.0 * 2 >= fought_over.0 && l.function == fought_at && !fought_at.is_empty()
+    };
+    match e.loops.iter().find(is_it) {
         Some(l) if e.transfer_breakdown.true_use != TrueUse::Added => format!(
             " The loop at {} (`{}`) has {} of the memory cost and gives its iterations to whoever comes next: with `schedule(static)`, \
              where iterations are alike, each thread would use the same part every time.",

@@ -34,6 +34,10 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     let first = first_site(&wrong);
     let site = first.map(|s| site_name(names, s));
     let used_in = loops::of_object(parts, object, names, first);
+    if used_in.as_ref().and_then(|l| l.schedule).is_some_and(|s| !s.is_fixed()) {
+        // Who uses what was so in this run only: no home is right in the next one.
+        return None;
+    }
     let told = Told { parts, object, wrong: &wrong, site: site.as_ref(), used_in: used_in.as_ref() };
     Some(Candidate {
         kind: FindingKind::FirstTouch,

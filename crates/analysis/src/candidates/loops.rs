@@ -2,7 +2,6 @@
 use crate::names::{ConstructName, Names};
 use crate::parts::{Object, Parts};
 use homenode_base::TotalCost;
-use homenode_openmp::Schedule;
 use std::collections::BTreeMap;
 
 /// Of 100 parts of what an object costs in loops, what its dearest loop must have for an advice to name it alone.
@@ -28,17 +27,11 @@ pub(super) fn of_object(
     (named.schedule.is_some() && cost.0 * 100 >= all.0 * MOST_PERCENT).then_some(named)
 }
 
-/// What to do so that each thread initialises what it will use in this loop.
+/// What to do so that each thread initialises what it will use in this loop, which has a static schedule.
 pub(super) fn initialise(name: &str, now: &str, used: &ConstructName) -> String {
     let ConstructName { place, words, .. } = used;
-    match used.schedule {
-        Some(Schedule::Static) => format!(
-            "Initialise `{name}` in a parallel loop with the same static schedule as the loop at {place}{now} (`{words}`), so that each \
-             thread touches first what it will use."
-        ),
-        _ => format!(
-            "Initialise `{name}` in parallel{now}, and give the loop at {place} (`{words}`) a static schedule: as it is, its iterations go \
-             to whoever comes next, and who uses which part was so in this run only."
-        ),
-    }
+    format!(
+        "Initialise `{name}` in a parallel loop with the same static schedule as the loop at {place}{now} (`{words}`), so that each \
+         thread touches first what it will use."
+    )
 }

@@ -1,9 +1,8 @@
 /* kit
 class = "OpenMP"
-truth = "A loop that deals its iterations to whoever comes next uses an array: no placement fits two runs, and the report must say that it cannot tell."
+truth = "A loop that deals its iterations to whoever comes next uses an array: no home fits two runs, so none may be advised."
 build = ["gcc", "-O1", "-fopenmp"]
 machine = "small.toml"
-unseen = true
 */
 #include <stdio.h>
 #include <stdlib.h>

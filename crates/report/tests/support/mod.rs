@@ -279,6 +279,7 @@ fn totals() -> Totals {
         transfers: 402_727,
         transfer_cost: us(44_300),
         spin_cost: TotalCost::ZERO,
+        misses: None,
         sampled: None,
     }
 }

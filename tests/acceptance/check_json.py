@@ -78,6 +78,7 @@ def json_and_nothing_else(session):
 # Members that documents leave out where there is nothing to say; every other one is always written.
 OPTIONAL = {
     "list": {"details"},
+    "report": {"loops"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
     "svm-run": {"host", "options", "planned", "source"},
     "svm-report": {"host", "options", "planned", "source"},

@@ -28,6 +28,7 @@ import check_hostile  # noqa: F401
 import check_json  # noqa: F401
 import check_limits  # noqa: F401
 import check_workloads  # noqa: F401
+import check_openmp  # noqa: F401
 import check_order  # noqa: F401
 import check_tiers  # noqa: F401
 import check_svm  # noqa: F401

@@ -7,6 +7,7 @@ const PURE: &[&str] = &[
     "trace",
     "thin",
     "objects",
+    "openmp",
     "machine",
     "placement",
     "coherence",

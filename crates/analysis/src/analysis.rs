@@ -5,6 +5,7 @@ use crate::detail::Detail;
 use crate::feed::{Charge, Setup, Transfer};
 use crate::heat::Heat;
 use crate::locks::Locks;
+use crate::loops::Loops;
 use crate::names::Names;
 use crate::owners::Owners;
 use crate::parts::Parts;
@@ -32,6 +33,7 @@ pub struct Analysis<'a> {
     /// Only for samples.
     confidence: Option<Confidence>,
     locks: Locks,
+    loops: Loops,
     last: Reference,
     /// Successive units of the last reference; of long ranges only the first.
     pieces: Vec<Piece>,
@@ -54,6 +56,7 @@ impl<'a> Analysis<'a> {
             owners: Owners::new(setup.unit_bytes),
             confidence: setup.sampled.map(|_| Confidence::default()),
             locks: Locks::default(),
+            loops: Loops::default(),
             last: Reference::default(),
             pieces: Vec::new(),
             patterns,
@@ -72,6 +75,7 @@ impl<'a> Analysis<'a> {
         let used = Use { addr: r.addr, object, site: r.site, thread: r.thread, node, writes, weight: r.weight };
         self.heat.reference(r.addr, node, r.weight);
         self.attribution.reference(&used);
+        self.loops.reference(r.thread, r.site, r.weight);
         self.last = self.seen(r, object);
         self.pieces.clear();
         let touch = Touch { addr: r.addr, size: r.size, thread: r.thread, op: r.op, object };
@@ -103,10 +107,15 @@ impl<'a> Analysis<'a> {
     pub fn acquired(&mut self, thread: u32, addr: u64) {
         self.locks.acquired(thread, addr);
     }
+    /// Notes that a thread begins or ends a loop or region of OpenMP.
+    pub fn phase(&mut self, thread: u32, construct: u32, begins: bool) {
+        self.loops.phase(thread, construct, begins);
+    }
     /// Notes a memory access that the last reference caused.
     #[inline]
     pub fn charge(&mut self, c: &Charge) {
         self.attribution.charge(c);
+        self.loops.charge(self.last.thread, c);
         if let Some(confidence) = &mut self.confidence {
             confidence.charge(c.object, c.cost);
         }
@@ -119,6 +128,7 @@ impl<'a> Analysis<'a> {
     /// Notes a cache-to-cache transfer that the last reference caused.
     pub fn transfer(&mut self, t: &Transfer) {
         self.attribution.transfer(t);
+        self.loops.transfer(self.last.thread, t);
         self.patterns.charge(t.addr, t.object, t.cost);
         self.owners.pays(t.addr, self.last.thread);
         let unit = t.addr / self.setup.unit_bytes;
@@ -153,6 +163,7 @@ impl<'a> Analysis<'a> {
                 heat: &self.heat,
                 owners: &self.owners,
                 confidence: self.confidence.as_ref(),
+                loops: &self.loops,
                 heat_rows: HEAT_ROWS,
             },
             names,

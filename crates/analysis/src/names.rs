@@ -1,4 +1,5 @@
 //! What things are called: the analysis works on ids and asks for words only at the end.
+use homenode_openmp::Schedule;
 
 /// Object id of memory that belongs to no known object.
 pub const UNKNOWN_OBJECT: u32 = u32::MAX;
@@ -51,6 +52,19 @@ pub struct FieldName {
     pub element_bytes: u64,
 }
 
+/// One loop or region of OpenMP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConstructName {
+    /// `omp for schedule(static)`, `omp parallel`.
+    pub words: String,
+    /// `file:line`.
+    pub place: String,
+    /// Function.
+    pub function: String,
+    /// How the iterations of a loop come to threads; `None` of what is no loop.
+    pub schedule: Option<Schedule>,
+}
+
 /// Answers for ids; called once per id and row, after the last reference.
 pub trait Names {
     /// The object row with this id (never [`UNKNOWN_OBJECT`]).
@@ -65,6 +79,10 @@ pub trait Names {
     }
     /// The code location with this id (never [`UNKNOWN_SITE`]).
     fn site(&self, site: u32) -> SiteName;
+    /// The loop or region with this id, if it is known where it is.
+    fn construct(&self, _construct: u32) -> Option<ConstructName> {
+        None
+    }
 }
 
 /// What an object is called, an unknown one, too.

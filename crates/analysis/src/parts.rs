@@ -3,6 +3,7 @@ use crate::attribution::{Attribution, Block, ShareCosts};
 use crate::confidence::Confidence;
 use crate::feed::Setup;
 use crate::heat::Heat;
+use crate::loops::Loops;
 use crate::names::{Names, ObjectName, object_name};
 use crate::owners::Owners;
 use crate::patterns::{Pattern, Patterns};
@@ -25,6 +26,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) owners: &'a Owners,
     pub(crate) heat_rows: usize,
     pub(crate) confidence: Option<&'a Confidence>,
+    pub(crate) loops: &'a Loops,
 }
 
 /// One object with what rows and candidates say of it.

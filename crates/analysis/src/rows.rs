@@ -96,6 +96,27 @@ pub struct LineRow {
     pub object: String,
 }
 
+/// One loop or region of OpenMP, without what loops inside it have.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct LoopRow {
+    /// `omp for schedule(static)`, `omp parallel` and so on.
+    pub construct: String,
+    /// `file:line`.
+    pub place: String,
+    /// Function.
+    pub function: String,
+    /// Times it was entered, all threads.
+    pub entered: u64,
+    /// References.
+    pub refs: u64,
+    /// Cost under first touch.
+    pub cost: TotalCost,
+    /// Of this, remote.
+    pub remote_cost: TotalCost,
+    /// Whether its iterations go to whoever comes next, so that another run deals them otherwise.
+    pub dealt_anew: bool,
+}
+
 /// One falsely shared line.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct FalseSharingRow {

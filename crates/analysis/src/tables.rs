@@ -7,7 +7,7 @@ use crate::names::{Names, UNKNOWN_OBJECT, extent, object_name, site_name};
 use crate::parts::{Object, Parts, objects};
 use crate::patterns::{Pattern, Patterns};
 use crate::rows::{
-    FalseSharingRow, FalseWord, HeatMap, LineRow, ObjectRow, PatternRow, SampleSpread, TransferBreakdown,
+    FalseSharingRow, FalseWord, HeatMap, LineRow, LoopRow, ObjectRow, PatternRow, SampleSpread, TransferBreakdown,
 };
 use crate::transfers::Transfers;
 use crate::true_use;
@@ -35,6 +35,8 @@ pub struct Analysed {
     pub objects: Vec<ObjectRow>,
     /// Source lines, dearest first; the costs add up to `total`.
     pub lines: Vec<LineRow>,
+    /// Loops and regions of OpenMP, dearest first.
+    pub loops: Vec<LoopRow>,
     /// Falsely shared lines that cost at least a thousandth of `total`, and the dearest of objects that do with many lines;
     /// dearest first, at most 64.
     pub false_sharing: Vec<FalseSharingRow>,
@@ -69,6 +71,7 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
     Analysed {
         patterns,
         lines: line_rows(parts.attribution, names, &by_id),
+        loops: loop_rows(&parts, names),
         false_sharing: false_sharing_rows(&parts, names, &by_id, total),
         transfer_breakdown: transfer_breakdown(&parts, names),
         heat,
@@ -130,6 +133,25 @@ fn line_rows(attribution: &Attribution, names: &dyn Names, objects: &HashMap<u32
             LineRow { place, function, object, ..sums.row }
         })
         .collect();
+    rows.sort_by_key(|r| (Reverse(r.cost), Reverse(r.refs)));
+    rows
+}
+
+fn loop_rows(parts: &Parts<'_>, names: &dyn Names) -> Vec<LoopRow> {
+    let mut rows: BTreeMap<(String, String), LoopRow> = BTreeMap::new();
+    for (id, sums) in parts.loops.sums() {
+        let Some(name) = names.construct(id) else { continue };
+        let dealt_anew = name.schedule.is_some_and(|s| !s.is_fixed());
+        let row = rows.entry((name.words, name.place)).or_default();
+        row.function = name.function;
+        row.dealt_anew = dealt_anew;
+        row.entered += sums.entered;
+        row.refs += sums.refs;
+        row.cost += sums.cost;
+        row.remote_cost += sums.remote;
+    }
+    let mut rows: Vec<LoopRow> =
+        rows.into_iter().map(|((construct, place), row)| LoopRow { construct, place, ..row }).collect();
     rows.sort_by_key(|r| (Reverse(r.cost), Reverse(r.refs)));
     rows
 }

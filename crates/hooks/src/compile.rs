@@ -147,6 +147,10 @@ fn link(flags: &Flags, archive: &Path, out: &mut Vec<OsString>, notes: &mut Vec<
     out.extend(["-Wl,--no-whole-archive", "-Xlinker"].map(OsString::from));
     out.push(joined("--dynamic-list=", &archive.with_file_name("exports.list")));
     out.extend(["-lpthread", "-ldl"].map(OsString::from));
+    if flags.openmp {
+        // All that the program calls of OpenMP's runtime is in the archive, which calls the runtime: it would be left out.
+        out.push(OsString::from("-Wl,--no-as-needed"));
+    }
 }
 
 fn joined(prefix: &str, path: &Path) -> OsString {

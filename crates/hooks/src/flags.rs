@@ -49,7 +49,9 @@ const WITH_VALUE: &[&str] = &[
 /// Endings of what gcc and clang compile with the sanitizer pass.
 const SOURCE_ENDINGS: &[&str] = &[
     "c", "i", "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "ii", "m", "mi", "mm", "M", "mii", "h", "H", "hh", "hp",
-    "hxx", "hpp", "HPP", "h++", "tcc", "cppm",
+    "hxx", "hpp", "HPP", "h++", "tcc", "cppm", // Fortran, of gfortran.
+    "f", "for", "ftn", "f77", "f90", "f95", "f03", "f08", "F", "FOR", "FTN", "fpp", "FPP", "F77", "F90", "F95", "F03",
+    "F08",
 ];
 
 /// A command line, understood.
@@ -77,6 +79,8 @@ pub(crate) struct Flags {
     pub(crate) foreign_sanitizer: Option<String>,
     /// Wants every symbol of a shared library to be defined at link time.
     pub(crate) no_undefined: bool,
+    /// Uses OpenMP.
+    pub(crate) openmp: bool,
     /// Strips symbols when linking.
     pub(crate) strips: bool,
 }
@@ -115,6 +119,8 @@ impl Flags {
             "-s" | "-Wl,-s" | "-Wl,--strip-all" => self.strips = true,
             "-fno-sanitize=thread" | "-fno-sanitize=all" => self.opted_out = true,
             "-fno-lto" => self.lto = false,
+            "-fno-openmp" => self.openmp = false,
+            _ if text == "-fopenmp" || text.starts_with("-fopenmp=") => self.openmp = true,
             _ if text == "-flto" || text.starts_with("-flto=") => self.lto = true,
             _ if text.starts_with("-fsanitize=") => self.sanitizer(&text["-fsanitize=".len()..]),
             _ if text.starts_with("-l") => self.has_input = true,

@@ -14,8 +14,8 @@
 //! signal handler or forked child of the program could need.
 //!
 //! Reading order: `c/core/runtime.h`, `c/tsan/entry.c` (fast path), `c/core/slow.c` (once per batch), `thread.c`, `event.c` and
-//! `order.c` there, `c/tsan/atomic.c`, `spin.c`, `sync.c`, `wait.c`, `signal.c` and `svm.c` there, `c/core/affinity.c`,
-//! `c/core/fork.c`; then [`toolchain`], [`compile`], [`plain`], [`install`].
+//! `order.c` there, `c/tsan/atomic.c`, `spin.c`, `sync.c`, `wait.c`, `signal.c` and `svm.c` there; OpenMP: `c/tsan/omp.h` and the files
+//! that it names, `c/core/pool.c`; `c/core/affinity.c`, `c/core/fork.c`; then [`toolchain`], [`compile`], [`plain`], [`install`].
 //! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `table.c`,
 //! `plan.c`, `place.c`, `result.c`; sampling by protection: `protect.h` and what it lists.
 //!
@@ -40,7 +40,9 @@
 //! ## What it cannot see
 //! * Code that was not compiled with the hooks, except allocations and the functions that `c/tsan/memstr.c` and `c/tsan/io.c`
 //!   stand for.
-//! * Synchronisation that is neither pthread, C11, semaphore nor atomic: OpenMP's runtime, futexes.
+//! * Synchronisation that is neither pthread, C11, semaphore, OpenMP nor atomic: futexes, other runtimes.
+//! * Of OpenMP `target`, `teams`, `cancel`, `doacross`, detached tasks, dependences on more than 12 objects, and what `flush`
+//!   is meant to order; each is noted where it is met. Nested regions are ordered, but libgomp makes new threads for each.
 //!   Threads made by clone(2) are met at their first reference, and their creator is not known.
 //! * Threads that switch stacks (`swapcontext`) keep their references and lose their call stacks.
 //! * A process made by clone(2) without `CLONE_VM` and without fork's handlers would share its parent's rings:

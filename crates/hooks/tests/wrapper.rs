@@ -59,6 +59,15 @@ fn the_archive_goes_into_programs_only() {
 }
 
 #[test]
+fn the_runtime_of_openmp_stays_linked_although_only_the_archive_calls_it() {
+    for family in [Family::Gcc, Family::Clang] {
+        let keeps = |args: &str| line(family, args).contains("-Wl,--no-as-needed");
+        assert!(keeps("-fopenmp a.c -o a") && keeps("-fopenmp=libomp a.o -o a"));
+        assert!(!keeps("a.c -o a") && !keeps("-fopenmp -c a.c") && !keeps("-fopenmp -fno-openmp a.c -o a"));
+    }
+}
+
+#[test]
 fn only_sources_are_instrumented() {
     for family in [Family::Gcc, Family::Clang] {
         for args in ["-c a.c", "a.cc b.o", "-x c++ -c a", "-E a.c", "-S a.cpp -o -", "-shared -fPIC a.C -o a.so"] {

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use homenode_analysis::rows::{
-    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, InTurns, Interval, LineRow, ObjectRow, PatternRow,
-    SampleSpread, TransferBreakdown, TransferClass, TransferLine, TrueUse,
+    FalseSharingRow, FalseWord, FindingKind, HeatMap, HeatRow, InTurns, Interval, LineRow, LoopRow, ObjectRow,
+    PatternRow, SampleSpread, TransferBreakdown, TransferClass, TransferLine, TrueUse,
 };
 
 /// One dataset on one machine at one block size.
@@ -46,6 +46,9 @@ pub struct Evaluation {
     pub objects: Vec<ObjectRow>,
     /// Source lines by cost under first touch, dearest first.
     pub lines: Vec<LineRow>,
+    /// Loops and regions of OpenMP by cost under first touch, dearest first; only where the recording has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<LoopRow>,
     /// Falsely shared lines by cost, dearest first.
     pub false_sharing: Vec<FalseSharingRow>,
     /// What the cache-to-cache transfers were good for: adds up to `totals.transfer_cost`.

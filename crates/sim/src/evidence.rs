@@ -2,9 +2,10 @@
 //!
 //! A report that finds nothing says so only if nothing of the kind in [`GapKind`] is missing: absence of a finding is no
 //! finding of absence. Gaps come from the recording ([`of_recording`]) and from the evaluation itself.
+use homenode_openmp::{Construct, What};
 use homenode_trace::manifest::Blind;
 use homenode_trace::order::Apart;
-use homenode_trace::symbols::Symbols;
+use homenode_trace::symbols::{Site, Symbols};
 use homenode_trace::{Event, EventKind, Events, Manifest, SampleUnit};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,8 +67,12 @@ pub enum GapKind {
     FewSamples,
     /// Samples that say who came first to a page in a window of time, of a machine where nothing is remote.
     OneNode,
-    /// The barriers and locks of an `OpenMP` runtime.
+    /// The barriers and locks of an `OpenMP` runtime, or what is not understood of it.
     OpenMp,
+    /// A library that hands tasks from thread to thread: oneTBB.
+    TaskScheduler,
+    /// Loops whose iterations another run deals to other threads.
+    Schedule,
     /// Threads that the recording put one after the other by chance.
     Apart,
     /// No synchronisation at all.
@@ -148,6 +153,25 @@ impl Gap {
         Gap::new(GapKind::Dropped, Doubt::Absence, sentence, "record again")
     }
 
+    /// Loops whose iterations go to whoever comes next, with their share of the cost: what is best for this run's threads is so in
+    /// this run only.
+    pub fn schedule(loops: &[(String, String)], percent: i128) -> Gap {
+        let named: Vec<String> =
+            loops.iter().take(NAMED).map(|(words, place)| format!("{place} (`{words}`)")).collect();
+        let (what, deal) = match loops.len() {
+            1 => ("The loop at", "has {} % of the memory cost and gives its iterations"),
+            _ => ("The loops at", "have {} % of the memory cost and give their iterations"),
+        };
+        let deal = deal.replace("{}", &percent.to_string());
+        let sentence = format!(
+            "{what} {} {deal} to whoever comes next: which thread uses which memory is of this run, and no placement will fit the \
+             next one.",
+            named.join(", "),
+        );
+        let remedy = "record with `schedule(static)`; where the iterations are alike, keep it";
+        Gap::new(GapKind::Schedule, Doubt::Absence, sentence, remedy)
+    }
+
     /// Too few samples: `charged` ones, worth `effective` independent ones; `None` if they are enough.
     pub fn few_samples(charged: u64, effective: f64) -> Option<Gap> {
         let sentence = match charged {
@@ -175,7 +199,8 @@ pub fn of_recording(manifest: &Manifest, symbols: &Symbols, events: &Events) -> 
         dropped(&manifest.blind),
         sampled(manifest),
         one_node(manifest),
-        if threads > 1 { open_mp(symbols) } else { None },
+        if threads > 1 { open_mp(manifest, symbols, events) } else { None },
+        if threads > 1 { task_scheduler(symbols) } else { None },
         if threads > 1 { unsynchronised(manifest) } else { None },
         if manifest.processes.len() > 1 { shared_memory(manifest, events) } else { None },
         if manifest.sampling.is_none() { libraries(symbols) } else { None },
@@ -252,15 +277,76 @@ fn library(path: &str) -> &str {
     file.split(".so").next().unwrap_or(file)
 }
 
-fn open_mp(symbols: &Symbols) -> Option<Gap> {
-    let runtime = |path: &str| matches!(library(path), "libgomp" | "libomp" | "libiomp5");
-    let linked = symbols.modules.iter().any(|m| runtime(&m.path)) || symbols.sites.iter().any(|s| runtime(&s.module));
+/// Runtimes of `OpenMP`.
+fn is_runtime(path: &str) -> bool {
+    matches!(library(path), "libgomp" | "libomp" | "libiomp5")
+}
+
+/// What was recorded of `OpenMP`: whether there were regions, and what was met and not understood.
+#[derive(Default)]
+struct Constructs {
+    regions: bool,
+    unseen: BTreeSet<String>,
+}
+
+impl Constructs {
+    fn of(manifest: &Manifest, symbols: &Symbols, events: &Events) -> Constructs {
+        let mut found = Constructs::default();
+        for event in events.iter() {
+            let EventKind::PhaseBegin { name } = &event.kind else { continue };
+            let Some(construct) = Construct::of(name) else { continue };
+            match construct.what {
+                What::Region => found.regions = true,
+                What::Unseen(what) => {
+                    let process = manifest.threads.get(event.thread as usize).map_or(0, |t| t.process);
+                    let site = construct.site(symbols, process).filter(|s| s.line > 0);
+                    let file = |s: &Site| s.file.rsplit('/').next().unwrap_or_default().to_owned();
+                    let at = site.map_or(String::new(), |s| format!(" at {}:{}", file(s), s.line));
+                    found.unseen.insert(format!("{what}{at}"));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+fn open_mp(manifest: &Manifest, symbols: &Symbols, events: &Events) -> Option<Gap> {
+    let linked =
+        symbols.modules.iter().any(|m| is_runtime(&m.path)) || symbols.sites.iter().any(|s| is_runtime(&s.module));
     let inside = |name: &str| name.starts_with("gomp_") || name.starts_with("__kmp_");
-    let found = linked || symbols.globals.iter().any(|g| inside(&g.name));
+    let gap = |sentence: String, remedy| Some(Gap::new(GapKind::OpenMp, Doubt::Findings, sentence, remedy));
+    if !linked && !symbols.globals.iter().any(|g| inside(&g.name)) {
+        return None;
+    }
+    let known = Constructs::of(manifest, symbols, events);
+    if manifest.sampling.is_none() && known.regions && known.unseen.is_empty() {
+        return None;
+    }
+    if manifest.sampling.is_none() && known.regions {
+        let mut what: Vec<String> = known.unseen.into_iter().collect();
+        let more = what.len().saturating_sub(NAMED);
+        what.truncate(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let sentence = format!(
+            "The program uses what is not understood of OpenMP, {}{more}: what orders its threads there was not seen.",
+            what.join(", ")
+        );
+        return gap(sentence, "check with a program that does without");
+    }
     let sentence = "The program uses an OpenMP runtime whose barriers and locks were not seen: the order of its threads, \
         and with it who touched memory first, is a guess.";
-    let remedy = "check with the same program on pthreads or C++ threads";
-    found.then(|| Gap::new(GapKind::OpenMp, Doubt::Findings, sentence.to_owned(), remedy))
+    gap(sentence.to_owned(), "build it with `homenode cc -fopenmp` of this version and record again")
+}
+
+/// A scheduler of tasks that decides inside of a library which thread goes on with what.
+fn task_scheduler(symbols: &Symbols) -> Option<Gap> {
+    let tbb = |path: &str| matches!(library(path), "libtbb" | "libtbb_debug");
+    let found = symbols.modules.iter().any(|m| tbb(&m.path)) || symbols.sites.iter().any(|s| tbb(&s.module));
+    let sentence = "The program uses oneTBB, itself or behind `std::execution`: that library hands work from thread to thread, which was \
+        not seen, so the order of its threads, and with it who touched memory first, is a guess.";
+    let remedy = "check with the same program on OpenMP, pthreads or C++ threads";
+    found.then(|| Gap::new(GapKind::TaskScheduler, Doubt::Findings, sentence.to_owned(), remedy))
 }
 
 fn unsynchronised(manifest: &Manifest) -> Option<Gap> {
@@ -318,7 +404,9 @@ fn libraries(symbols: &Symbols) -> Option<Gap> {
         .map(|m| m.path.as_str())
         .filter(|path| path.contains(".so") && !seen.contains(path))
         .map(library)
-        .filter(|name| !SYSTEM.contains(name) && !matches!(*name, "libgomp" | "libomp" | "libiomp5"))
+        .filter(|name| {
+            !SYSTEM.contains(name) && !matches!(*name, "libgomp" | "libomp" | "libiomp5" | "libtbb" | "libtbb_debug")
+        })
         .collect();
     let mut names: Vec<&str> = silent.into_iter().collect();
     let more = names.len().saturating_sub(NAMED);

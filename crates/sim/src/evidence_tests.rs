@@ -71,6 +71,20 @@ fn open_mp_and_libraries_without_hooks_are_known_by_their_files() {
 }
 
 #[test]
+fn of_open_mp_that_is_recorded_only_what_is_not_understood_is_missing() {
+    let phase = |name: &str| Event { thread: 0, at: 0, stamp: 0, kind: EventKind::PhaseBegin { name: name.into() } };
+    let symbols = modules(&["/usr/lib/libgomp.so.1.0.0"]);
+    let gaps = |events: &[Event]| of_recording(&sound(), &symbols, &Events::from(events)).gaps;
+    assert_eq!(gaps(&[phase("omp parallel @ 10"), phase("omp for static @ 10 17")]), []);
+    let unseen = gaps(&[phase("omp parallel @ 10"), phase("omp ? doacross @ 20")]);
+    assert_eq!((unseen[0].kind, unseen[0].doubts), (GapKind::OpenMp, Doubt::Findings));
+    assert!(unseen[0].sentence.contains("OpenMP, doacross: what orders"), "{}", unseen[0].sentence);
+    // A phase of the program's own is no region.
+    assert_eq!(gaps(&[phase("omp parallel")])[0].kind, GapKind::OpenMp);
+    assert_eq!(kinds(&sound(), &modules(&["/usr/lib/libtbb.so.12.8"])), [(GapKind::TaskScheduler, Doubt::Findings)]);
+}
+
+#[test]
 fn shared_writable_mappings_count_among_several_processes_only() {
     let map = |flags, prot| Event {
         thread: 0,

@@ -1,11 +1,12 @@
 //! What the analysis asks about addresses and code, answered from the dataset.
 use crate::{ObjectRange, Objects};
-use homenode_analysis::{FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
+use homenode_analysis::{ConstructName, FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::SiteId;
 use homenode_objects::{Group, LiveObjects, ObjectKind, ObjectTable};
+use homenode_openmp::{Construct, What};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::symbols::{Site, Symbols};
-use homenode_trace::{Event, TraceError};
+use homenode_trace::{Event, EventKind, TraceError};
 use std::collections::HashMap;
 
 /// One row of objects.
@@ -30,6 +31,11 @@ pub struct NameTable<'d> {
     rows: Vec<Row>,
     /// How each source file is called.
     short: HashMap<&'d str, String>,
+    /// Process of each thread.
+    processes: Vec<u32>,
+    /// Loops and regions of OpenMP by the text of the phase: process and number.
+    construct_of: HashMap<String, Vec<(u32, u32)>>,
+    constructs: Vec<ConstructName>,
 }
 
 impl<'d> NameTable<'d> {
@@ -49,7 +55,31 @@ impl<'d> NameTable<'d> {
             row.extents.push((o.space, o.addr, o.bytes));
         }
         rows.iter_mut().for_each(|r| r.extents.sort_unstable());
-        Ok(NameTable { symbols, table, row_of, rows, short: short_names(symbols) })
+        let processes = reader.manifest().threads.iter().map(|t| t.process).collect();
+        let (construct_of, constructs) = (HashMap::new(), Vec::new());
+        let short = short_names(symbols);
+        let mut names = NameTable { symbols, table, row_of, rows, short, processes, construct_of, constructs };
+        reader.events().iter().for_each(|e| names.meet(&e));
+        Ok(names)
+    }
+
+    /// Takes note of a loop or region of OpenMP.
+    fn meet(&mut self, event: &Event) {
+        let EventKind::PhaseBegin { name } = &event.kind else { return };
+        let Some(process) = self.processes.get(event.thread as usize).copied() else { return };
+        let Some(construct) = Construct::of(name) else { return };
+        let schedule = match construct.what {
+            What::Loop { schedule, .. } => Some(schedule),
+            What::Region | What::Sections | What::Distribute => None,
+            What::Task | What::Unseen(_) => return,
+        };
+        let Some(site) = construct.site(self.symbols, process) else { return };
+        let known = self.construct_of.get(name);
+        if !known.is_some_and(|of| of.iter().any(|k| k.0 == process)) {
+            let (words, place, function) = (construct.words(), self.place(site), site.function.clone());
+            self.construct_of.entry(name.clone()).or_default().push((process, self.constructs.len() as u32));
+            self.constructs.push(ConstructName { words, place, function, schedule });
+        }
     }
 
     /// A follower of the events that stands before the first one.
@@ -158,6 +188,19 @@ impl Objects for ObjectNames<'_> {
             element_addr: begin.wrapping_add(field.element_offset),
             element_bytes: field.element_bytes,
         })
+    }
+
+    fn construct_of(&self, event: &Event) -> Option<u32> {
+        let (EventKind::PhaseBegin { name } | EventKind::PhaseEnd { name }) = &event.kind else { return None };
+        if self.names.constructs.is_empty() {
+            return None;
+        }
+        let process = *self.names.processes.get(event.thread as usize)?;
+        self.names.construct_of.get(name)?.iter().find(|k| k.0 == process).map(|k| k.1)
+    }
+
+    fn construct(&self, construct: u32) -> Option<ConstructName> {
+        self.names.constructs.get(construct as usize).cloned()
     }
 
     fn site(&self, site: u32) -> SiteName {

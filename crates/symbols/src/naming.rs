@@ -58,6 +58,10 @@ fn name_sites(all: &Sites, modules: &[Vec<Module>], runtime: &[u8]) -> Named {
     for (&(process, pc), module) in sites.iter().zip(&lookups) {
         named.symbols.sites.push(site(process, pc, *module, &images));
     }
+    let mut sources = Sources::default();
+    for site in named.symbols.sites.iter_mut().filter(|s| all.asking.contains(&(s.process, s.pc))) {
+        site.asks = !sources.shares_out(&site.file, site.line);
+    }
     named.symbols.globals = globals(modules, &images);
     let built = |(path, image): (&&str, &Image)| {
         Some(Built { path: (*path).to_owned(), build_id: image.answers.build_id.clone()? })
@@ -72,6 +76,40 @@ fn name_sites(all: &Sites, modules: &[Vec<Module>], runtime: &[u8]) -> Named {
     }
     named.symbols.normalise();
     named
+}
+
+/// Source files, as far as they are there when the recording ends.
+#[derive(Default)]
+struct Sources(BTreeMap<String, Vec<String>>);
+
+/// A directive stands so many lines before its loop at most.
+const DIRECTIVE_LINES: u32 = 8;
+
+/// A file beyond this is no source that anybody wrote.
+const SOURCE_MAX: u64 = 64 << 20;
+
+impl Sources {
+    /// Whether a loop that `OpenMP` shares out begins on this line, or what it says above it.
+    fn shares_out(&mut self, file: &str, line: u32) -> bool {
+        let directive = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').skip_while(|w| *w != "omp");
+            words.any(|w| matches!(w, "for" | "do" | "loop" | "distribute" | "workshare"))
+        };
+        let asks = self.line(file, line).contains("omp_get_");
+        !asks && (line.saturating_sub(DIRECTIVE_LINES)..=line).any(|l| directive(self.line(file, l)))
+    }
+
+    /// A line, counted from 1; empty if it cannot be read.
+    fn line(&mut self, file: &str, line: u32) -> &str {
+        let read = |file: &str| {
+            let fits = std::fs::metadata(file).is_ok_and(|m| m.is_file() && m.len() <= SOURCE_MAX);
+            let bytes = if fits { std::fs::read(file).unwrap_or_default() } else { Vec::new() };
+            String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+        };
+        let lines = self.0.entry(file.to_owned()).or_insert_with(|| read(file));
+        (line as usize).checked_sub(1).and_then(|i| lines.get(i)).map_or("", String::as_str)
+    }
 }
 
 /// One file with the addresses asked for, sorted.
@@ -132,6 +170,7 @@ fn site(process: u32, pc: u64, module: Option<&Module>, images: &BTreeMap<&str, 
     });
     let variable = image.and_then(|i| i.answers.holders.get(&offset).cloned()).unwrap_or_default();
     Site {
+        asks: false,
         variable,
         process,
         pc,

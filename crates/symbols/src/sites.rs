@@ -1,5 +1,6 @@
 //! The program counters that a dataset mentions, found frame by frame and chunk by chunk: a recording may hold more events than
 //! fit the recorder's memory limit.
+use homenode_openmp::Construct;
 use homenode_trace::dataset::{EVENTS_FILE, frames_file, scan_frames};
 use homenode_trace::events::decode_chunk;
 use homenode_trace::frame::{DecodedFrame, frame_sites};
@@ -17,17 +18,20 @@ pub(crate) struct Sites {
     pub(crate) all: Vec<(u32, u64)>,
     /// Code locations of allocation stacks.
     pub(crate) allocating: Set,
+    /// Code locations that ask how many threads there are, or which one this is.
+    pub(crate) asking: Set,
 }
 
 /// Every code location of the dataset.
 pub(crate) fn all_sites(store: &dyn Store, threads: &[Thread]) -> Result<Sites, TraceError> {
-    let (mut sites, mut allocating) = (Set::new(), Set::new());
+    let (mut sites, mut of_events) = (Set::new(), OfEvents::default());
     for (thread, t) in (0u32..).zip(threads) {
         of_references(store, thread, t.process, &mut sites)?;
     }
-    of_stacks(store, threads, &mut allocating)?;
-    sites.extend(&allocating);
-    Ok(Sites { all: sites.into_iter().collect(), allocating })
+    of_events.read(store, threads)?;
+    let OfEvents { allocating, asking, constructs } = of_events;
+    sites.extend(allocating.iter().chain(&constructs));
+    Ok(Sites { all: sites.into_iter().collect(), allocating, asking })
 }
 
 type Set = BTreeSet<(u32, u64)>;
@@ -45,26 +49,51 @@ fn of_references(store: &dyn Store, thread: u32, process: u32, sites: &mut Set) 
     Ok(())
 }
 
-fn of_stacks(store: &dyn Store, threads: &[Thread], sites: &mut Set) -> Result<(), TraceError> {
-    let Some(file) = opened(store, EVENTS_FILE)? else { return Ok(()) };
-    let (mut at, mut bytes, mut scratch, mut events) = (0, Vec::new(), Vec::new(), Vec::new());
-    loop {
-        bytes.resize(HEADER_BYTES, 0);
-        let read = file.read_at(at, &mut bytes).map_err(io_error(EVENTS_FILE))?;
-        if read == 0 {
-            return Ok(());
-        }
-        let header = Header::parse(&bytes[..read], Kind::Events).map_err(damage(EVENTS_FILE, at))?;
-        bytes.resize(header.total_len(), 0);
-        let read = file.read_at(at, &mut bytes).map_err(io_error(EVENTS_FILE))?;
-        events.clear();
-        decode_chunk(&bytes[..read], &mut scratch, &mut events).map_err(damage(EVENTS_FILE, at))?;
-        for event in &events {
-            if let (EventKind::Alloc { stack, .. }, Some(t)) = (&event.kind, threads.get(event.thread as usize)) {
-                sites.extend(stack.iter().map(|&pc| (t.process, pc)));
+/// Code locations that events mention.
+#[derive(Default)]
+struct OfEvents {
+    allocating: Set,
+    asking: Set,
+    /// Of OpenMP's constructs.
+    constructs: Set,
+}
+
+impl OfEvents {
+    fn read(&mut self, store: &dyn Store, threads: &[Thread]) -> Result<(), TraceError> {
+        let Some(file) = opened(store, EVENTS_FILE)? else { return Ok(()) };
+        let (mut at, mut bytes, mut scratch, mut events) = (0, Vec::new(), Vec::new(), Vec::new());
+        loop {
+            bytes.resize(HEADER_BYTES, 0);
+            let read = file.read_at(at, &mut bytes).map_err(io_error(EVENTS_FILE))?;
+            if read == 0 {
+                return Ok(());
             }
+            let header = Header::parse(&bytes[..read], Kind::Events).map_err(damage(EVENTS_FILE, at))?;
+            bytes.resize(header.total_len(), 0);
+            let read = file.read_at(at, &mut bytes).map_err(io_error(EVENTS_FILE))?;
+            events.clear();
+            decode_chunk(&bytes[..read], &mut scratch, &mut events).map_err(damage(EVENTS_FILE, at))?;
+            for event in &events {
+                if let Some(t) = threads.get(event.thread as usize) {
+                    self.event(&event.kind, t.process);
+                }
+            }
+            at += bytes.len() as u64;
         }
-        at += bytes.len() as u64;
+    }
+
+    fn event(&mut self, kind: &EventKind, process: u32) {
+        match kind {
+            EventKind::Alloc { stack, .. } => self.allocating.extend(stack.iter().map(|&pc| (process, pc))),
+            EventKind::PhaseBegin { name } => {
+                let Some(construct) = Construct::of(name) else { return };
+                self.constructs.extend(construct.pcs().map(|pc| (process, pc)));
+                if construct.other.is_some() {
+                    self.asking.extend(construct.pcs().map(|pc| (process, pc)));
+                }
+            }
+            _ => {}
+        }
     }
 }
 

@@ -2,16 +2,17 @@
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::instructions::{Followers, Instructions};
 use homenode_command::{Failure, Progress};
+use homenode_openmp::{Construct, What};
 use homenode_report::doc::blind_sentences;
 use homenode_report::info::{INFO_SCHEMA, InfoInstructions, InfoPhase, InfoSync, InfoThread, OpCounts};
 use homenode_report::{InfoDoc, Provenance, SamplingDoc};
 use homenode_sim::evaluation::{SampledTotals, SourceRow};
-use homenode_sim::names::NameTable;
+use homenode_sim::names::{NameTable, short_names};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::event::SyncKind;
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::{DataSource, EventKind, Op, Sample};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// Reads the whole dataset and describes it.
@@ -173,6 +174,36 @@ fn synchronisation(reader: &DatasetReader) -> Vec<InfoSync> {
 
 /// References inside each named phase, all threads; nested entries of the same name count once.
 fn phases(reader: &DatasetReader) -> Vec<InfoPhase> {
+    let short = short_names(reader.symbols());
+    let mut rows: Vec<InfoPhase> = Vec::new();
+    for phase in named_phases(reader) {
+        let name = phase_name(&phase.name, reader, &short);
+        let row = row(&mut rows, &name);
+        (row.entered, row.refs) = (row.entered + phase.entered, row.refs + phase.refs);
+    }
+    rows
+}
+
+/// A phase of the program by its name; a construct of `OpenMP` by what it is and where.
+fn phase_name(text: &str, reader: &DatasetReader, short: &HashMap<&str, String>) -> String {
+    let Some(construct) = Construct::of(text) else { return text.to_owned() };
+    let words = match construct.what {
+        What::Unseen(what) => format!("not understood: {what}"),
+        _ => construct.words(),
+    };
+    let known = |p: usize| construct.site(reader.symbols(), p as u32).filter(|s| s.line > 0);
+    match (0..reader.manifest().processes.len()).find_map(known) {
+        Some(site) => {
+            let file = short.get(site.file.as_str()).map_or(site.file.as_str(), String::as_str);
+            format!("{words} at {file}:{}", site.line)
+        }
+        None if construct.other.is_some() => "not a loop: the program asks which thread it is in".to_owned(),
+        None => format!("{words} at {:x}", construct.pc),
+    }
+}
+
+/// By the text of each.
+fn named_phases(reader: &DatasetReader) -> Vec<InfoPhase> {
     let mut order: Vec<InfoPhase> = Vec::new();
     for t in 0..reader.threads() {
         let mut open: BTreeMap<String, (u32, u64)> = BTreeMap::new();

@@ -6,7 +6,7 @@ use homenode_command::{Failure, Progress, machine};
 use homenode_placement::policies::{self, Choice};
 use homenode_report::units::{self, CostUnit};
 use homenode_report::{Comparison, LayoutDoc, ReportDoc};
-use homenode_sim::evaluation::BindingRow;
+use homenode_sim::evaluation::{BindingRow, FindingKind};
 use homenode_sim::names::NameTable;
 use homenode_sim::{
     BoundMachine, EvalContext, EvalOptions, Evaluation, MissModel, ReplayOptions, Setup, SimError, Verified,
@@ -180,6 +180,7 @@ impl Plan<'_> {
         let waited = waiting(&evaluation, self.request.charge_spins);
         evaluation.warnings.extend(waited);
         evaluation.warnings.extend(unknown(&evaluation));
+        evaluation.warnings.extend(unbound(&evaluation, reader));
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
             evaluation.evidence.add(gap);
         }
@@ -233,6 +234,17 @@ impl Plan<'_> {
         let priced_again = if self.request.verify { 2 } else { 0 };
         3 + priced_again + if recorded { u64::from(MORE_MERGES) } else { 0 }
     }
+}
+
+/// Threads of OpenMP that may run anywhere, where a change rests on who touches memory first.
+fn unbound(evaluation: &Evaluation, reader: &DatasetReader) -> Option<String> {
+    let first_touch = evaluation.findings.iter().any(|f| f.kind == FindingKind::FirstTouch);
+    let bound = homenode_sim::pinned(reader).iter().flatten().any(|p| p.asked);
+    (first_touch && !evaluation.loops.is_empty() && !bound).then(|| {
+        "The program binds no thread to processors: with data placed by who touches it first, run it with OMP_PROC_BIND=true, or \
+         threads may leave their data behind."
+            .to_owned()
+    })
 }
 
 /// The figures priced again, all of them right.

@@ -60,6 +60,10 @@ pub struct Site {
     /// Whether the function returns what the call here returned: it allocates for its caller.
     #[serde(skip_serializing_if = "Returned::is_no")]
     pub returned: Returned,
+    /// Whether the program itself asks OpenMP's runtime here how many threads there are or which one this is: in a loop that is
+    /// shared out the compiler does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
     /// The variable or member (`Class::member`) that gets what the call here obtained; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub variable: String,

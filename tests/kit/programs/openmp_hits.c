@@ -1,10 +1,8 @@
 /* kit
-class = "OpenMP: synchronisation is unseen"
-truth = "Counters side by side in a parallel region: falsely shared if the threads run at once, which is not seen. The report may find it, but must say that it cannot tell."
+class = "OpenMP"
+truth = "Counters side by side in a parallel region, whose threads run at once."
 build = ["gcc", "-O1", "-fopenmp"]
 repaired = ["-DFIXED"]
-realised = false
-unseen = true
 bugs = [{object = "hits", line = "hot", remedy = ["pad"]}]
 */
 #include <omp.h>

@@ -1,8 +1,7 @@
 /* kit
-class = "OpenMP: synchronisation is unseen"
-truth = "The loops' barriers are inside libgomp: what the threads did after which other cannot be seen, and the report must say that it cannot tell."
+class = "OpenMP"
+truth = "Loops with one schedule fill an array and add it up: each thread uses what it has filled. Nothing is wrong."
 build = ["gcc", "-O1", "-fopenmp"]
-unseen = true
 */
 #include <stdio.h>
 #include <stdlib.h>

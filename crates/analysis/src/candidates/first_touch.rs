@@ -1,9 +1,9 @@
 //! Memory that is first touched by other threads than those that use it: by one, by several, or by all of them but each
 //! in another's part.
-use super::{at_least, is_placeable, phrases};
+use super::{at_least, is_placeable, loops, phrases};
 use crate::attribution::Block;
 use crate::candidate::Candidate;
-use crate::names::{Names, SiteName, extent, site_name};
+use crate::names::{ConstructName, Names, SiteName, extent, site_name};
 use crate::parts::{Object, Part, Parts};
 use crate::rows::FindingKind;
 use crate::transform::Transform;
@@ -31,8 +31,14 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     if !at_least(saving, PROGRAM_PERCENT, total) || is_handed_on(parts, object, &wrong, names) {
         return None;
     }
-    let site = first_site(&wrong).map(|s| site_name(names, s));
-    let told = Told { parts, object, wrong: &wrong, site: site.as_ref() };
+    let first = first_site(&wrong);
+    let site = first.map(|s| site_name(names, s));
+    let used_in = loops::of_object(parts, object, names, first);
+    if used_in.as_ref().and_then(|l| l.schedule).is_some_and(|s| !s.is_fixed()) {
+        // Who uses what was so in this run only: no home is right in the next one.
+        return None;
+    }
+    let told = Told { parts, object, wrong: &wrong, site: site.as_ref(), used_in: used_in.as_ref() };
     Some(Candidate {
         kind: FindingKind::FirstTouch,
         object: object.id,
@@ -114,6 +120,8 @@ struct Told<'a> {
     object: &'a Object,
     wrong: &'a [&'a Part],
     site: Option<&'a SiteName>,
+    /// The loop of OpenMP that uses it most.
+    used_in: Option<&'a ConstructName>,
 }
 
 impl Told<'_> {
@@ -192,6 +200,9 @@ impl Told<'_> {
         match (self.users().as_slice(), self.initialisers().len()) {
             ([one], _) if self.object.row.users.len() <= 2 => {
                 format!("Let thread {one}, which uses it, initialise `{name}`{at}.")
+            }
+            (_, 1) if self.used_in.is_some() => {
+                self.used_in.map_or(String::new(), |used| loops::initialise(name, &at, used))
             }
             (_, 1) => {
                 format!("Initialise `{name}` in parallel{at}: let each thread initialise the part that it will use.")

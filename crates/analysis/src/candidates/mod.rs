@@ -5,6 +5,7 @@ mod false_sharing;
 mod first_touch;
 mod fought;
 mod layout;
+mod loops;
 mod owners_change;
 mod phrases;
 mod read_shared;

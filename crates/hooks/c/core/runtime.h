@@ -113,6 +113,8 @@ struct hn_thread {
     bool bound;           /* a call said where it runs */
     pthread_t handle;     /* 0: not known */
     int (*start_c11)(void *);
+    uint32_t pool_owner, pool_number; /* of a pool that its runtime makes smaller and larger; number 0: in none (pool.c) */
+    bool owns_pool, pool_grows, retired, parked, again;
     struct hn_product own; /* what the product keeps of a thread */
     uint32_t depth, depth_floor;
     struct hn_frame stack[HN_STACK_MAX];
@@ -195,6 +197,17 @@ void hnrt_thread_unannounce(struct hn_thread *child);
 uint32_t hnrt_thread_index(uint32_t tid, pthread_t handle);
 void hnrt_thread_bound(uint32_t index);
 void hnrt_threads_left(struct hn_thread *self);
+
+/* ---- pool.c: a thread that is ended and created again is one thread ----------------------------------------------- */
+
+void hnrt_pool_joins(struct hn_thread *t, struct hn_thread *owner, uint32_t number);
+void hnrt_pool_shrinks(const struct hn_thread *owner, uint32_t to);
+bool hnrt_pool_parks(struct hn_thread *t);
+void hnrt_pool_over(const struct hn_thread *owner);
+struct hn_thread *hnrt_pool_again(const struct hn_thread *owner);
+void hnrt_threads_lock(void);
+void hnrt_threads_unlock(void);
+struct hn_thread *hnrt_threads_first(void);
 
 /* ---- affinity.c --------------------------------------------------------------------------------------------------- */
 
@@ -286,6 +299,7 @@ void hnrt_releasing(const volatile void *object, uint64_t sync);
 int hnrt_locked(int failed, const volatile void *lock, unsigned code, uint64_t sync, uintptr_t pc);
 void hnrt_lock_word(const volatile void *lock, unsigned code, enum hn_op op, uintptr_t pc);
 void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uint64_t sync, uintptr_t pc);
+extern uintptr_t hnrt_runtime_from, hnrt_runtime_bytes; /* code of OpenMP's runtime, if it has locks of this kind */
 extern char hnrt_unannounced; /* object that orders the creation of threads whose first reference we wait for */
 
 uint64_t hnrt_barrier_arrival(const void *name, unsigned here, unsigned all);
@@ -338,6 +352,7 @@ void hnrt_fork_init(void);
 void hnrt_exit_init(void);
 void hnrt_process_end(void);
 void hnrt_abandoned(struct hn_thread *t);
+void hnrt_omp_fence(uintptr_t pc); /* of the hooks alone */
 
 /* Counts for references inside the handlers of this thread. */
 static inline uint64_t hnrt_scratch_count(const struct hn_scratch *s) {

@@ -21,6 +21,18 @@ static void unlock_threads(void) {
     __atomic_store_n(&threads_lock, 0, __ATOMIC_RELEASE);
 }
 
+void hnrt_threads_lock(void) {
+    lock_threads();
+}
+
+void hnrt_threads_unlock(void) {
+    unlock_threads();
+}
+
+struct hn_thread *hnrt_threads_first(void) {
+    return threads;
+}
+
 /* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 static void add(uint64_t offset, uint64_t n) {
@@ -148,7 +160,7 @@ void hnrt_thread_enter(struct hn_thread *t) {
     t->handle = pthread_self();
     if (t->real) {
         *(uint32_t *)(hnrt_entry(t->index) + HN_ENTRY_OFF_TID) = t->tid;
-        t->stopped = !hnrt_open_batch(t);
+        t->stopped = t->again ? t->stopped : !hnrt_open_batch(t);
     }
     hnrt_self = t;
     hnrt_route(t);
@@ -220,6 +232,8 @@ void hnrt_thread_end(struct hn_thread *t) {
     if (t->recording)
         hnrt_affinity_seen(t, t);
     hnrt_at_thread_end(t);
+    if (t->owns_pool)
+        hnrt_pool_over(t);
     if (t->recording) {
         hnrt_release(t, (void *)pthread_self(), 0, HN_SYNC_JOIN);
         if (t->recording)
@@ -271,7 +285,7 @@ static void key_destructor(void *value) {
     left_midway(t);
     if (++t->key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
         hnrt_thread_key_set(t);
-    else
+    else if (!hnrt_pool_parks(t))
         hnrt_thread_end(t);
 }
 
@@ -296,6 +310,7 @@ void hnrt_threads_after_fork(void) {
         t->scratch.flushed = hnrt_scratch_count(&t->scratch);
         t->in_signal.flushed = hnrt_scratch_count(&t->in_signal);
         t->wide = 0;
+        t->retired = t->parked = false;
         if (t != hnrt_self) {
             t->ended = true;
             t->tid = INT32_MAX;
@@ -337,7 +352,11 @@ void hnrt_threads_left(struct hn_thread *self) {
 
 /* The thread that is about to be created, known to the recorder as a child of this one; NULL without memory. */
 struct hn_thread *hnrt_thread_announce(const pthread_attr_t *attributes) {
-    struct hn_thread *parent = hnrt_self ? hnrt_self : hnrt_thread_attach(), *child = hnrt_thread_new();
+    struct hn_thread *parent = hnrt_self ? hnrt_self : hnrt_thread_attach();
+    struct hn_thread *again = parent && parent->pool_grows ? hnrt_pool_again(parent) : NULL;
+    if (again)
+        return again;
+    struct hn_thread *child = hnrt_thread_new();
     if (!child)
         return NULL;
     hnrt_threaded = true;

@@ -218,6 +218,7 @@ ATOMICS(128)
 /* Fences order; they refer to no memory. Their effect on other threads comes with the atomics beside them. */
 EXPORT void __tsan_atomic_thread_fence(int order) {
     (void)order;
+    hnrt_omp_fence(CALLER());
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

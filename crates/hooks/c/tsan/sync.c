@@ -42,13 +42,22 @@ void hnrt_unlocking(const volatile void *lock, unsigned code, enum hn_op op, uin
     hnrt_releasing(lock, sync);
 }
 
+/* The locks and conditions of OpenMP's runtime are its own business: what the program makes of them is recorded where it
+ * calls (omp.h). */
+uintptr_t hnrt_runtime_from, hnrt_runtime_bytes;
+#define BY_RUNTIME(pc) UNLIKELY((pc) - hnrt_runtime_from < hnrt_runtime_bytes)
+
 /* ---- mutexes, spin locks ----------------------------------------------------------------------------------------- */
 
 INTERPOSE int pthread_mutex_lock(pthread_mutex_t *m) {
+    if (BY_RUNTIME(CALLER()))
+        return REAL(pthread_mutex_lock)(m);
     return hnrt_locked(REAL(pthread_mutex_lock)(m), m, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
 INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *m) {
+    if (BY_RUNTIME(CALLER()))
+        return REAL(pthread_mutex_trylock)(m);
     return hnrt_locked(REAL(pthread_mutex_trylock)(m), m, CODE_4, HN_SYNC_MUTEX, CALLER());
 }
 
@@ -61,6 +70,8 @@ INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const
 }
 
 INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *m) {
+    if (BY_RUNTIME(CALLER()))
+        return REAL(pthread_mutex_unlock)(m);
     hnrt_unlocking(m, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return REAL(pthread_mutex_unlock)(m);
 }
@@ -153,11 +164,15 @@ static int waited(int failed, pthread_cond_t *c, pthread_mutex_t *m, uintptr_t p
 }
 
 INTERPOSE int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
+    if (BY_RUNTIME(CALLER()))
+        return REAL(pthread_cond_wait)(c, m);
     hnrt_unlocking(m, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return waited(REAL(pthread_cond_wait)(c, m), c, m, CALLER());
 }
 
 INTERPOSE int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until) {
+    if (BY_RUNTIME(CALLER()))
+        return REAL(pthread_cond_timedwait)(c, m, until);
     hnrt_unlocking(m, CODE_4, OP_WRITE, HN_SYNC_MUTEX, CALLER());
     return waited(REAL(pthread_cond_timedwait)(c, m, until), c, m, CALLER());
 }
@@ -169,11 +184,15 @@ INTERPOSE int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 }
 
 INTERPOSE int pthread_cond_signal(pthread_cond_t *c) {
+    if (BY_RUNTIME(CALLER()))
+        return REAL(pthread_cond_signal)(c);
     hnrt_releasing(c, HN_SYNC_SIGNAL);
     return REAL(pthread_cond_signal)(c);
 }
 
 INTERPOSE int pthread_cond_broadcast(pthread_cond_t *c) {
+    if (BY_RUNTIME(CALLER()))
+        return REAL(pthread_cond_broadcast)(c);
     hnrt_releasing(c, HN_SYNC_BROADCAST);
     return REAL(pthread_cond_broadcast)(c);
 }

@@ -12,7 +12,7 @@ use causes::FIGHT_MIN;
 pub use causes::{Cause, CauseKind, causes};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
-use homenode_sim::evaluation::{Finding, FindingKind, ObjectRow, OptimumRow, PolicyRow, TrueUse};
+use homenode_sim::evaluation::{Finding, FindingKind, LoopRow, ObjectRow, OptimumRow, PolicyRow, TrueUse};
 use homenode_sim::evidence::{Doubt, Gap};
 pub(crate) use together::all_changes;
 
@@ -204,8 +204,9 @@ fn cause_words(e: &Evaluation, base: &PolicyRow, c: &Cause) -> String {
              tried cures it."
         ),
         CauseKind::TrueSharing => format!(
-            "Threads fight over lines of {name}{at}: {worth} of the memory cost. No change of layout cures true sharing: {}.",
-            sharing_advice(e.transfer_breakdown.true_use)
+            "Threads fight over lines of {name}{at}: {worth} of the memory cost. No change of layout cures true sharing: {}.{}",
+            sharing_advice(e.transfer_breakdown.true_use),
+            dealt_anew(e, base, c.object_cost)
         ),
         CauseKind::Locks => format!(
             "Threads pass {name} around{at}: {worth} of the memory cost. No placement cures that: take locks less often, or \
@@ -226,6 +227,25 @@ fn sharing_advice(how: TrueUse) -> &'static str {
             "some threads read what others wrote there; hand over less, or let the same threads do both"
         }
         TrueUse::Unclear => "write there less often",
+    }
+}
+
+/// A loop that deals its iterations anew each time may be why memory goes from thread to thread: said where it costs at least half of
+/// what they fight over and has the code that does, unless they add something up there, which no schedule helps.
+fn dealt_anew(e: &Evaluation, base: &PolicyRow, fought_over: TotalCost) -> String {
+    let fought_at = e.transfer_breakdown.truly_shared.lines.first().map_or("", |l| l.function.as_str());
+    let is_it = |l: &&LoopRow| {
+        l.dealt_anew && l.cost.0 * 2 >= fought_over.0 && l.function == fought_at && !fought_at.is_empty()
+    };
+    match e.loops.iter().find(is_it) {
+        Some(l) if e.transfer_breakdown.true_use != TrueUse::Added => format!(
+            " The loop at {} (`{}`) has {} of the memory cost and gives its iterations to whoever comes next: with `schedule(static)`, \
+             where iterations are alike, each thread would use the same part every time.",
+            l.place,
+            l.construct,
+            percent(share(l.cost, base.total)),
+        ),
+        _ => String::new(),
     }
 }
 

@@ -78,6 +78,10 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     if !e.lines.is_empty() {
         section(out, "Source lines", "", &tables::lines(e, i));
     }
+    if !e.loops.is_empty() {
+        let intro = "Loops and regions of OpenMP; a region's row is what it does outside of its loops.";
+        section(out, "Parallel loops", intro, &tables::loops(e, i));
+    }
     if !e.false_sharing.is_empty() {
         let intro =
             "Different threads write different words of one cache line, so the line travels between their caches.";

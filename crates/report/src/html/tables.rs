@@ -336,6 +336,36 @@ pub(super) fn lines(e: &Evaluation, i: usize) -> String {
     costly(&with_unit("Source lines by cost under first touch", &unit), &heads, rows)
 }
 
+/// Loops and regions of OpenMP.
+pub(super) fn loops(e: &Evaluation, i: usize) -> String {
+    let unit = CostUnit::of(&e.unit);
+    let total = first_touch(e).map_or(TotalCost::ZERO, |r| r.total);
+    let heads = [
+        ("Loop", false),
+        ("Construct", false),
+        ("Function", false),
+        ("Cost", true),
+        ("Of total", true),
+        ("Remote", true),
+        ("References", true),
+    ];
+    let row = |(k, l): (usize, &homenode_sim::evaluation::LoopRow)| {
+        let part = share(l.cost, total);
+        let cells = vec![
+            code(&l.place),
+            code(&l.construct),
+            code(&l.function),
+            cost_cell(&unit, l.cost),
+            bar(part),
+            share_cell(share(l.remote_cost, l.cost)),
+            count_cell(l.refs),
+        ];
+        (Row { id: row_id("loop", i, k), cells }, part)
+    };
+    let rows = e.loops.iter().enumerate().map(row).collect();
+    costly(&with_unit("Loops and regions by cost under first touch", &unit), &heads, rows)
+}
+
 /// The heat map in numbers: references by node for each run of bands of one object.
 pub(super) fn heat(e: &Evaluation, i: usize) -> String {
     let nodes = view::nodes(e);

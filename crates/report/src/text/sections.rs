@@ -252,6 +252,7 @@ pub(super) fn tables(e: &Evaluation) -> Vec<Flexible<'_>> {
     let all = [
         flexible(objects, e.objects.len(), 6, 2),
         flexible(lines, e.lines.len(), 5, 2),
+        flexible(loops, e.loops.len(), 5, 1),
         flexible(false_sharing, e.false_sharing.len(), 3, 1),
     ];
     all.into_iter().filter(|f| f.have > 0).collect()
@@ -349,6 +350,31 @@ fn lines(e: &Evaluation, rows: usize) -> Table {
             percent(share(l.cost, total(e))),
             percent(share(l.remote_cost, l.cost)),
             l.object.clone(),
+        ]);
+    }
+    table
+}
+
+/// Of OpenMP; what a region does outside of its loops is its own.
+fn loops(e: &Evaluation, rows: usize) -> Table {
+    let unit = CostUnit::of(&e.unit);
+    let columns = vec![
+        Column::words(head_of("Loops", rows, e.loops.len()), 20),
+        Column::words("construct", 12),
+        Column::number("refs"),
+        Column::number("cost"),
+        Column::number("share"),
+        Column::number("remote"),
+    ];
+    let mut table = Table::new(columns);
+    for l in e.loops.iter().take(rows) {
+        table.push_words(vec![
+            l.place.clone(),
+            l.construct.clone(),
+            count(l.refs),
+            unit.cost(l.cost),
+            percent(share(l.cost, total(e))),
+            percent(share(l.remote_cost, l.cost)),
         ]);
     }
     table

@@ -227,6 +227,7 @@ pub(crate) fn evaluation() -> Evaluation {
         spread: None,
         objects: rows::objects(),
         lines: rows::lines(),
+        loops: Vec::new(),
         false_sharing: rows::false_sharing(),
         transfer_breakdown: rows::transfer_breakdown(),
         heat: rows::heat(),
@@ -278,6 +279,7 @@ fn totals() -> Totals {
         transfers: 402_727,
         transfer_cost: us(44_300),
         spin_cost: TotalCost::ZERO,
+        misses: None,
         sampled: None,
     }
 }

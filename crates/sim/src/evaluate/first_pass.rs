@@ -47,6 +47,11 @@ impl<'a> FirstPassObserver<'a> {
             let space_tag = self.space_tags.get(event.thread as usize).copied().unwrap_or(0);
             self.analysis.acquired(event.thread, object ^ space_tag);
         }
+        if let E::PhaseBegin { .. } | E::PhaseEnd { .. } = event.kind
+            && let Some(construct) = self.objects.construct_of(event)
+        {
+            self.analysis.phase(event.thread, construct, matches!(event.kind, E::PhaseBegin { .. }));
+        }
         self.objects.event(event);
     }
 

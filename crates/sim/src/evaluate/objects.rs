@@ -1,5 +1,5 @@
 //! What lies at an address, and what it is called.
-use homenode_analysis::{FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT};
+use homenode_analysis::{ConstructName, FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::spaces::{tag, unflatten};
 use homenode_trace::Event;
 
@@ -31,6 +31,14 @@ pub trait Objects {
     }
     /// The code location with this id.
     fn site(&self, site: u32) -> SiteName;
+    /// The loop or region of OpenMP that this event begins or ends.
+    fn construct_of(&self, _event: &Event) -> Option<u32> {
+        None
+    }
+    /// What that is called; see [`Names::construct`].
+    fn construct(&self, _construct: u32) -> Option<ConstructName> {
+        None
+    }
 }
 
 /// Nothing is known: all memory is one unknown object and sites are numbers.
@@ -72,5 +80,8 @@ impl Names for FlatNames<'_> {
     }
     fn site(&self, site: u32) -> SiteName {
         self.0.site(site)
+    }
+    fn construct(&self, construct: u32) -> Option<ConstructName> {
+        self.0.construct(construct)
     }
 }

@@ -2,7 +2,7 @@
 use super::EvalContext;
 use crate::consumers::ProgramBounds;
 use crate::engine::Priced;
-use crate::evaluation::{BindingRow, Evaluation, OptimumRow, PolicyRow, SampleSpread, ThreadRow};
+use crate::evaluation::{BindingRow, Evaluation, LoopRow, OptimumRow, PolicyRow, SampleSpread, ThreadRow};
 use crate::evidence::{Evidence, Gap};
 use homenode_analysis::{Analysed, Candidate};
 use homenode_base::TotalCost;
@@ -34,7 +34,8 @@ pub(super) fn evaluation(
         ));
     }
     warnings.extend(sampled_warnings(context));
-    let evidence = evidence(priced.strangers, analysed.transfer_breakdown.unwatched.transfers, analysed.spread);
+    let mut evidence = evidence(priced.strangers, analysed.transfer_breakdown.unwatched.transfers, analysed.spread);
+    dealt_anew(&analysed.loops, analysed.total).into_iter().for_each(|gap| evidence.add(gap));
     let evaluation = Evaluation {
         binding: BindingRow::default(),
         machine: machine.name.clone(),
@@ -55,6 +56,7 @@ pub(super) fn evaluation(
         spread: analysed.spread,
         objects: analysed.objects,
         lines: analysed.lines,
+        loops: analysed.loops,
         false_sharing: analysed.false_sharing,
         transfer_breakdown: analysed.transfer_breakdown,
         heat: analysed.heat,
@@ -66,6 +68,18 @@ pub(super) fn evaluation(
         warnings,
     };
     (evaluation, analysed.candidates)
+}
+
+/// Of 100 parts of the memory cost, what loops without a fixed schedule must have to be named.
+const DEALT_PERCENT: i128 = 10;
+
+/// Loops that matter and that deal their iterations anew each time, on several nodes.
+fn dealt_anew(loops: &[LoopRow], total: TotalCost) -> Option<Gap> {
+    let dealt: Vec<&LoopRow> = loops.iter().filter(|l| l.dealt_anew && l.cost > TotalCost::ZERO).collect();
+    let cost: TotalCost = dealt.iter().map(|l| l.cost).sum();
+    let percent = (cost.0 * 100 + total.0 / 2) / total.0.max(1);
+    let named: Vec<(String, String)> = dealt.iter().map(|l| (l.construct.clone(), l.place.clone())).collect();
+    (percent >= DEALT_PERCENT).then(|| Gap::schedule(&named, percent))
 }
 
 /// What the evaluation itself did not see.

@@ -285,8 +285,9 @@ def by_function(document):
 def misses_cost_what_they_are_waited_for(session):
     """A stream and a chase that miss as often: equal where each miss costs its latency; by class the chase is several times as dear."""
     for flags in (("gcc", "-O2"), ("clang", "-O1")):
-        latency, _ = reported_from(session, "stream_and_chase.c", flags=flags)
-        dataset = session.path("kit/again.hnt")
+        binary, dataset = kit.build(session, kit.PROGRAMS / "stream_and_chase.c", *flags), session.path(f"kit/chase-{flags[0]}.hnt")
+        session.run("record", "-q", "-o", dataset, "--", binary)
+        latency = session.json("report", dataset, "--machine", "two-socket", "--json")
         arguments = ("report", dataset, "--machine", "two-socket", "--model", "overlap", "--verify")
         document, text = session.json(*arguments, "--json"), session.run(*arguments).stdout
         then, now = by_function(latency), by_function(document)

@@ -105,11 +105,11 @@ fn misses(e: &Evaluation) -> Option<String> {
     let all = (m.waited + m.unknown + m.overlapped + m.streamed).max(1) as f64;
     let share = |n: u64| percent(n as f64 / all);
     Some(format!(
-        "of all misses {} are streamed, {} overlap, {} are waited for{}",
+        "misses: {} streamed, {} overlapped, {} waited for{}",
         share(m.streamed),
         share(m.overlapped),
         share(m.waited + m.unknown),
-        if m.unknown > 0 { format!(" ({} because nobody knows)", share(m.unknown)) } else { String::new() }
+        if m.unknown > 0 { format!(" ({} unknown)", share(m.unknown)) } else { String::new() }
     ))
 }
 

@@ -93,7 +93,7 @@ impl<'m, L: AccessConsumer, O: Observer> MemorySide<'m, L, O> {
             Kind::ReadMiss => (AccessKind::Read, missing.unwrap_or(AccessClass::Read)),
             Kind::WriteMiss => (AccessKind::Write, missing.unwrap_or(AccessClass::Write)),
             Kind::WriteBack => (AccessKind::Write, AccessClass::WriteBack),
-            Kind::TransferNear | Kind::TransferFar => return self.transfer(event, flat),
+            Kind::TransferNear | Kind::TransferFar => return self.transfer(event, flat, missing),
         };
         let node = NodeId(event.node);
         let slot = event.block as usize;
@@ -107,13 +107,22 @@ impl<'m, L: AccessConsumer, O: Observer> MemorySide<'m, L, O> {
     }
 
     #[inline(never)]
-    fn transfer(&mut self, event: CacheEvent, flat: u64) {
+    fn transfer(&mut self, event: CacheEvent, flat: u64, missing: Option<AccessClass>) {
         let Some(caches) = &self.machine.sections.caches else { return };
         let far = event.kind == Kind::TransferFar;
-        let cost = if far { caches.transfer_far } else { caches.transfer_near };
+        let whole = if far { caches.transfer_far } else { caches.transfer_near };
+        let cost = missing.map_or(whole, |class| self.share_of(whole, class, NodeId(event.node)));
         self.transfers += 1;
         self.transfer_cost += cost;
         self.observer.transfer(flat, event.block, cost);
+    }
+
+    /// What is waited for of a cost by a reference of this class: the share that it waits for of the latency of its node's own memory. How many
+    /// lines a core has under way does not depend on where they come from.
+    fn share_of(&self, whole: Cost, class: AccessClass, node: NodeId) -> Cost {
+        let own = |class| self.machine.access(class, node, Location::Node(node)).0;
+        let (part, latency) = (own(class), own(class.at_latency()).max(1));
+        Cost((i128::from(whole.0) * i128::from(part) / i128::from(latency)) as i64)
     }
 
     /// What `words` reads by `node` would cost where the block is under first touch (there, if nobody touched it yet).

@@ -6,7 +6,10 @@
 //!   of its code location ([`Waits::Independent`]), with another miss of the thread a reorder window before it at most.
 //! * *Waited for:* all others, read-modify-writes among them, and loads of which nobody knows ([`Waits::Unknown`]), which are counted.
 //!
+//! A line that comes from another cache is waited for like one from memory: of its cost the same share.
+//!
 //! Nothing here depends on where blocks live: classes are those of the program and its caches, and the cheapest placement is exact for them.
+use crate::cache::CacheEventKind;
 use crate::evaluation::MissTotals;
 use crate::setup::Waits;
 use homenode_machine::AccessClass;
@@ -85,10 +88,18 @@ impl<'m> MissClasses<'m> {
         Missing { class, is_known: class != AccessClass::Read || waits != Waits::Unknown }
     }
 
-    /// A reference has missed.
-    pub(crate) fn missed(&mut self, thread: u32, missing: Missing) {
+    /// What served a reference: its misses are counted, and it has waited for lines of other caches, too.
+    #[inline]
+    pub(crate) fn served(&mut self, thread: u32, missing: Missing, by: CacheEventKind) {
+        use CacheEventKind as Kind;
+        if !matches!(by, Kind::ReadMiss | Kind::WriteMiss | Kind::TransferNear | Kind::TransferFar) {
+            return;
+        }
         let thread = &mut self.threads[thread as usize];
         thread.missed_at = Some(thread.refs);
+        if matches!(by, Kind::TransferNear | Kind::TransferFar) {
+            return;
+        }
         let count = match missing.class {
             AccessClass::ReadStreamed | AccessClass::WriteStreamed => &mut self.totals.streamed,
             AccessClass::ReadOverlapped | AccessClass::WriteOverlapped => &mut self.totals.overlapped,

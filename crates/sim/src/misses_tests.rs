@@ -8,7 +8,7 @@ fn classes(waits: Waits, op: Op, lines: impl IntoIterator<Item = u64>) -> Vec<Ac
     let mut all = MissClasses::new(&waits, 1, 6);
     let class = |line| {
         let missing = all.reference(0, 1, line, op);
-        all.missed(0, missing);
+        all.served(0, missing, CacheEventKind::ReadMiss);
         missing.class
     };
     lines.into_iter().map(class).collect()
@@ -36,7 +36,7 @@ fn loads_overlap_if_they_do_not_depend_on_each_other_and_are_near() {
     let waits = [Waits::Unknown, Waits::Independent];
     let mut all = MissClasses::new(&waits, 1, 6);
     let first = all.reference(0, 1, 5, Op::Read);
-    all.missed(0, first);
+    all.served(0, first, CacheEventKind::TransferFar);
     (0..WINDOW).for_each(|_| _ = all.reference(0, 1, 5, Op::Read));
     assert_eq!(all.reference(0, 1, 70, Op::Read).class, C::Read, "alone in its window");
 }
@@ -55,7 +55,7 @@ fn what_nobody_knows_is_counted_apart() {
     let mut all = MissClasses::new(&waits, 2, 6);
     for (thread, site, line) in [(0, 0, 4), (0, 1, 400), (1, 7, 30), (1, 7, 4000)] {
         let missing = all.reference(thread, site, line, Op::Read);
-        all.missed(thread, missing);
+        all.served(thread, missing, CacheEventKind::ReadMiss);
     }
     assert_eq!(all.totals, MissTotals { waited: 1, unknown: 3, overlapped: 0, streamed: 0 });
 }

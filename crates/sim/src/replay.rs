@@ -186,8 +186,8 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
             let (cpu, key) = (usize::from(place.binding.cpu), flat >> shifts.line);
             let missing = misses.as_mut().map(|m| m.reference(r.thread, r.site, key, r.op));
             filter.access(cpu, key, slot, r.op.writes(), &mut |e| {
-                if let (Some(m), Some(missing), true) = (misses.as_mut(), missing, e.kind.is_miss()) {
-                    m.missed(r.thread, missing);
+                if let (Some(m), Some(missing)) = (misses.as_mut(), missing) {
+                    m.served(r.thread, missing, e.kind);
                 }
                 memory_side.cache_event(e, flat, t, (blocks.numbers(), missing.map(|m| m.class)));
             });

@@ -120,7 +120,7 @@ fn placements_cost_what_was_said() {
 fn placements_cost_what_was_said_where_misses_have_classes() {
     let machine = models::find("two-socket").expect("in the registry");
     assert!(machine.sections.misses.is_some());
-    let mut classes = MissTotals::default();
+    let (mut classes, mut transfers) = (MissTotals::default(), 0);
     for (seed, block_bytes) in [(0, 4096), (1, 4096), (2, 256), (3, 1024)] {
         let whole = Case::new(machine.clone(), seed, block_bytes, Start::FreeSet);
         let by_class =
@@ -132,6 +132,9 @@ fn placements_cost_what_was_said_where_misses_have_classes() {
         let misses = evaluation.totals.misses.expect("counted");
         assert_eq!(latency.totals.misses, None);
         assert_eq!(evaluation.totals.transfers, latency.totals.transfers);
+        let [now, then] = [&evaluation, &latency].map(|e| e.totals.transfer_cost);
+        assert!(now < then || latency.totals.transfers == 0, "{seed}: {now:?} {then:?}");
+        transfers += latency.totals.transfers;
         let (static_now, static_then) = (&evaluation.policies[0], &latency.policies[0]);
         assert_eq!(static_now.name, static_then.name);
         assert!(static_now.total < static_then.total, "{seed}: {:?} {:?}", static_now.total, static_then.total);
@@ -141,7 +144,7 @@ fn placements_cost_what_was_said_where_misses_have_classes() {
         classes.unknown += misses.unknown;
         classes.overlapped += misses.overlapped;
     }
-    assert!(classes.waited > 0 && classes.unknown > 0 && classes.overlapped > 0, "{classes:?}");
+    assert!(transfers > 0 && classes.waited > 0 && classes.unknown > 0 && classes.overlapped > 0, "{classes:?}");
 }
 
 #[test]

@@ -47,13 +47,6 @@ pub enum CacheEventKind {
     WriteHit,
 }
 
-impl CacheEventKind {
-    /// Whether memory serves the reference.
-    pub(crate) fn is_miss(self) -> bool {
-        matches!(self, CacheEventKind::ReadMiss | CacheEventKind::WriteMiss)
-    }
-}
-
 /// One event. `node` acts: it references, or evicts, or supplies a write-back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheEvent {

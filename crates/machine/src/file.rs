@@ -94,6 +94,7 @@ impl Machine {
             sections,
         };
         machine.validate()?;
+        machine.validate_misses()?;
         Ok(machine)
     }
 

@@ -138,12 +138,17 @@ impl Machine {
         if from != home && !self.cost.remote_access {
             return Cost::INFINITE;
         }
+        let latency = match class.at_latency() {
+            AccessClass::Read => self.cost.read.at(from, home),
+            AccessClass::Write => self.cost.write.at(from, home),
+            _ => return self.cost.write_back.at(from, home),
+        };
         match (class, &self.sections.misses) {
-            (AccessClass::ReadOverlapped | AccessClass::WriteOverlapped, Some(m)) => m.overlapped.at(from, home),
-            (AccessClass::ReadStreamed | AccessClass::WriteStreamed, Some(m)) => m.streamed.at(from, home),
-            (AccessClass::WriteBack, _) => self.cost.write_back.at(from, home),
-            _ if class.at_latency() == AccessClass::Write => self.cost.write.at(from, home),
-            _ => self.cost.read.at(from, home),
+            (AccessClass::ReadOverlapped | AccessClass::WriteOverlapped, Some(m)) => {
+                latency.min(m.overlapped.at(from, home))
+            }
+            (AccessClass::ReadStreamed | AccessClass::WriteStreamed, Some(m)) => latency.min(m.streamed.at(from, home)),
+            _ => latency,
         }
     }
     /// Whether whoever does not look at costs must decide alike on both machines: their shapes are equal, and both or

@@ -207,3 +207,36 @@ fn prices_of_page_coherence_are_read_and_checked() {
         assert!(e.to_string().contains(key), "{e}");
     }
 }
+
+#[test]
+fn costs_of_misses_are_read_and_are_never_above_those_of_loads() {
+    let from = DOCS.find("```toml\n[misses]").expect("the page has one") + "```toml\n".len();
+    let section = &DOCS[from..from + DOCS[from..].find("```").expect("it ends")];
+    let two = models::find("two-socket").expect("in the registry");
+    let bare = Machine { sections: homenode_machine::Sections { misses: None, ..two.sections.clone() }, ..two.clone() };
+    let good = format!("{}\n{section}", bare.to_toml());
+    let read = Machine::from_toml(&good).expect("the documented section");
+    assert_eq!(Machine::from_toml(&read.to_toml()), Ok(read.clone()));
+    let cost = |m: &Machine, class, to| m.access(class, NodeId(0), Location::Node(NodeId(to)));
+    assert_eq!([0, 1].map(|to| cost(&read, AccessClass::ReadStreamed, to)), [Cost(5_000), Cost(8_800)]);
+    assert_eq!([0, 1].map(|to| cost(&read, AccessClass::WriteOverlapped, to)), [Cost(6_700), Cost(11_800)]);
+    assert_eq!(
+        cost(&bare, AccessClass::ReadStreamed, 1),
+        cost(&bare, AccessClass::Read, 1),
+        "without prices a latency"
+    );
+    let mut cheap = two;
+    cheap.cost.read = homenode_machine::Matrix::uniform(2, Cost(10), Cost(20));
+    assert_eq!(cost(&cheap, AccessClass::ReadStreamed, 1), Cost(20), "no dearer than a load");
+    for (from, to, key) in [
+        ("near = 5_000, far = 8_800", "near = 99_000, far = 99_000", "misses.streamed from node 0 to node 0 = 99000"),
+        ("far = 11_800", "far = 1", "misses.overlapped from node 0 to node 1"),
+        ("far = 11_800", "for = 11_800", "line"),
+        ("near = 5_000, ", "", "misses.streamed"),
+        ("near = 5_000, far = 8_800", "matrix = [[1]]", "misses.streamed"),
+    ] {
+        assert!(good.contains(from), "{from}: {good}");
+        let e = Machine::from_toml(&good.replace(from, to)).expect_err(to);
+        assert!(e.to_string().contains(key), "{e}");
+    }
+}

@@ -118,7 +118,7 @@ const STEP_ALONE: &str = "nil";
 impl Cluster {
     /// This cluster before the other nodes have begun.
     pub fn before_others(&self) -> Cluster {
-        Cluster { step: steps::find(STEP_ALONE).map_or(self.step, |step| *step), alone: true, ..*self }
+        Cluster { step: steps::find(STEP_ALONE).copied().unwrap_or(self.step), alone: true, ..*self }
     }
     /// The layout of every region of this cluster.
     pub fn layout(&self) -> Layout {

@@ -22,7 +22,7 @@
 //! let dataset = program.open()?;
 //! let machine = models::find("butterfly").expect("in the registry");
 //! let bindings = bindings(&thread_map(&dataset, &machine, None)?, |thread| dataset.address_space(thread));
-//! let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default() , waits: &[]};
+//! let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] };
 //! let mut engine = Engine::new(setup, &[Choice::parse("first-touch")?, Choice::parse("best-static")?], None)?;
 //! let mut order = Order::new(&dataset, OrderKind::Model)?;
 //! while let Some(piece) = order.pull()? {

@@ -150,6 +150,11 @@ impl Plan<'_> {
             model: self.request.model,
             ..self.bound_machine.replay_options(reader)
         };
+        if options.sampled.is_some() && options.model == MissModel::Overlap {
+            return Err(Failure::usage(
+                "--model overlap needs an exact recording: of samples it is not known which misses were near each other; --model latency",
+            ));
+        }
         let waits = self.waits(reader);
         let machine = &self.bound_machine.machine;
         let setup = Setup { machine, bindings: &bindings, block_bytes, options, waits: &waits };

@@ -80,7 +80,7 @@ fn beyond_the_clock(manifest: &Manifest, e: &Evaluation) -> Option<String> {
     (unit == CostUnit::Time && cost > used).then(|| {
         let why = match e.totals.misses {
             None => "every miss is charged in full, as if processors neither overlapped nor prefetched them",
-            Some(_) => "the machine is another one than the recording's, or its caches and costs are not as its file says",
+            Some(_) => "the machine's caches and costs are not those that it ran on, or misses are charged whole of which nobody knows whether they are waited for",
         };
         format!(
             "The memory cost, {}, is more than the {} of processor time that the program used while it was recorded: {why}.",

@@ -1,5 +1,6 @@
 //! Numbers for people: three significant digits and a unit.
 use homenode_base::TotalCost;
+use homenode_sim::evaluation::Totals;
 
 /// How costs of one evaluation are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +93,20 @@ fn three_digits(value: f64) -> String {
 /// A count: exact below 100,000 with thousands separated, else three digits and k, M, G.
 pub fn count(n: u64) -> String {
     if n < 100_000 { integer(n) } else { plain(n as f64) }
+}
+
+/// Shares of misses by class, where these cost differently: `misses: 75 % streamed, <0.1 % overlapped, 25 % waited for`.
+pub fn misses(totals: &Totals) -> Option<String> {
+    let m = totals.misses?;
+    let all = (m.waited + m.unknown + m.overlapped + m.streamed).max(1) as f64;
+    let share = |n: u64| percent(n as f64 / all);
+    Some(format!(
+        "misses: {} streamed, {} overlapped, {} waited for{}",
+        share(m.streamed),
+        share(m.overlapped),
+        share(m.waited + m.unknown),
+        if m.unknown > 0 { format!(" ({} unknown)", share(m.unknown)) } else { String::new() }
+    ))
 }
 
 /// A count with thousands separated by commas.

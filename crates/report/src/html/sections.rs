@@ -11,7 +11,7 @@ use crate::layout;
 use crate::provenance::Provenance;
 use crate::sampling::share_with_interval;
 use crate::source::Sources;
-use crate::units::{CostUnit, bytes, count, factor, integer, percent, plural, ranges};
+use crate::units::{CostUnit, bytes, count, factor, integer, misses, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::Verified;
 use homenode_sim::evaluation::Finding;
@@ -229,10 +229,13 @@ fn finding(e: &Evaluation, (f, sources): (&Finding, &Sources), (i, k): (usize, u
 }
 
 fn policies_intro(e: &Evaluation) -> String {
+    let by_class = misses(&e.totals).map(|m| {
+        format!("Only what leaves the caches is charged, by whether a processor waits for it ({m}), and write-backs.")
+    });
     let charged = if e.totals.sampled.is_some() {
         "Samples are charged with their weights; no caches are simulated."
-    } else if e.totals.misses.is_some() {
-        "Only what leaves the caches is charged: misses (by whether a processor waits for them), write-backs and transfers."
+    } else if let Some(by_class) = &by_class {
+        by_class
     } else if e.caches {
         "Only what leaves the caches is charged: misses, write-backs and transfers."
     } else {

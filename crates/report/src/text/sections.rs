@@ -5,7 +5,7 @@ use crate::doc::ReportDoc;
 use crate::headline::{best_placement, bound_name, named};
 use crate::layout::LayoutVerdict;
 use crate::sampling::{range, share_with_interval};
-use crate::units::{CostUnit, bytes, count, factor, percent, plural, ranges};
+use crate::units::{CostUnit, bytes, count, factor, misses, percent, plural, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{PatternRow, PolicyRow};
@@ -91,26 +91,12 @@ pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
     let widest = plain.iter().map(|l| l.chars().count()).max().unwrap_or(0);
     let bar = width.saturating_sub(widest + 2).min(BAR);
     let mut lines = render(&policies_table(e, if bar < BAR_LEAST { 0 } else { bar }), width, paint);
-    lines.extend(misses(e).map(|words| paint.dim(&cut_end(&words, width))));
+    lines.extend(misses(&e.totals).map(|words| paint.dim(&cut_end(&words, width))));
     lines.extend(over_orders(e).map(|words| paint.dim(&cut_end(&words, width))));
     if e.policies.len() > POLICIES {
         lines.push(paint.dim(&format!("{} more with --json or -o report.html", e.policies.len() - POLICIES)));
     }
     lines
-}
-
-/// Misses by class, where these cost differently.
-fn misses(e: &Evaluation) -> Option<String> {
-    let m = e.totals.misses?;
-    let all = (m.waited + m.unknown + m.overlapped + m.streamed).max(1) as f64;
-    let share = |n: u64| percent(n as f64 / all);
-    Some(format!(
-        "misses: {} streamed, {} overlapped, {} waited for{}",
-        share(m.streamed),
-        share(m.overlapped),
-        share(m.waited + m.unknown),
-        if m.unknown > 0 { format!(" ({} unknown)", share(m.unknown)) } else { String::new() }
-    ))
 }
 
 /// How much totals differ over the merges, where there are several.

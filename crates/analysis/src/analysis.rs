@@ -2,11 +2,11 @@
 use crate::attribution::{Attribution, Use};
 use crate::confidence::Confidence;
 use crate::detail::Detail;
-use crate::feed::{Charge, Setup, Transfer};
+use crate::feed::{BlockReference, Charge, Setup, Transfer};
 use crate::heat::Heat;
-use crate::locks::Locks;
 use crate::loops::Loops;
 use crate::names::Names;
+use crate::overview::Overview;
 use crate::owners::Owners;
 use crate::parts::Parts;
 use crate::patterns::{Patterns, Piece, Touch};
@@ -20,20 +20,27 @@ use homenode_trace::{Merged, Op};
 const HEAT_COLUMNS: usize = 128;
 const HEAT_ROWS: usize = 64;
 
-/// The analysis of one replay. Per reference: [`reference`](Self::reference) first, then the charges and transfers it
-/// causes.
+/// The analysis of one replay, or of the blocks of some colours. Per reference: [`reference`](Self::reference) or
+/// [`block_reference`](Self::block_reference) first, then the charges and transfers it causes.
 #[derive(Debug)]
 pub struct Analysis<'a> {
     setup: Setup<'a>,
+    block_shift: u32,
+    unit_shift: u32,
     patterns: Patterns,
-    detail: Detail,
+    /// By colour.
+    details: Vec<Detail>,
     attribution: Attribution,
     heat: Heat,
     owners: Owners,
     /// Only for samples.
     confidence: Option<Confidence>,
-    locks: Locks,
+    /// What charges add to loops.
     loops: Loops,
+    /// What is known of all references; `None` if that is somebody else's.
+    overview: Option<Overview>,
+    /// Of the last reference.
+    number: u64,
     last: Reference,
     /// Successive units of the last reference; of long ranges only the first.
     pieces: Vec<Piece>,
@@ -49,66 +56,96 @@ impl<'a> Analysis<'a> {
             Some(_) => Patterns::sampled(setup.block_bytes.max(16)),
             None => Patterns::new(setup.unit_bytes),
         };
+        let colours = setup.colours.max(1) as usize;
         Analysis {
-            detail: Detail::new(),
+            block_shift: setup.block_bytes.trailing_zeros(),
+            unit_shift: setup.unit_bytes.trailing_zeros(),
+            details: (0..colours).map(|_| Detail::new(colours)).collect(),
             attribution: Attribution::new(&setup),
             heat: Heat::new(HEAT_COLUMNS, setup.machine.nodes(), setup.block_bytes),
             owners: Owners::new(setup.unit_bytes),
             confidence: setup.sampled.map(|_| Confidence::default()),
-            locks: Locks::default(),
             loops: Loops::default(),
+            overview: Some(Overview::default()),
+            number: 0,
             last: Reference::default(),
             pieces: Vec::new(),
             patterns,
             setup,
         }
     }
+    /// An analysis of some colours, driven by [`block_reference`](Self::block_reference).
+    pub fn of_colours(setup: Setup<'a>) -> Analysis<'a> {
+        Analysis { overview: None, ..Analysis::new(setup) }
+    }
     /// Notes the next reference of the merged order. Busy-wait repeats ([`Op::Spin`]) are ignored.
-    #[inline]
     pub fn reference(&mut self, r: &Merged, object: u32) {
+        self.pieces.clear();
         if r.op == Op::Spin {
-            self.pieces.clear();
             return;
         }
-        let node = self.setup.nodes.get(r.thread as usize).copied().unwrap_or(NodeId(0));
-        let writes = r.op.writes();
-        let used = Use { addr: r.addr, object, site: r.site, thread: r.thread, node, writes, weight: r.weight };
-        self.heat.reference(r.addr, node, r.weight);
-        self.attribution.reference(&used);
-        self.loops.reference(r.thread, r.site, r.weight);
-        self.last = self.seen(r, object);
+        let number = self.number + 1;
+        let overview = self.overview.as_mut();
+        let locked = overview.map(|o| o.reference((r.thread, r.site), r.addr, r.op, r.weight)).unwrap_or_default();
+        let (addr, size, site, thread, op) = (r.addr, r.size, r.site, r.thread, r.op);
+        let whole = BlockReference { addr, number, locked, size, site, thread, op, begins: true };
+        let used = self.begin(&whole, object, r.weight);
+        self.heat.reference(r.addr, used.node, r.weight);
+        self.attribution.reference(&used, number);
+        self.touch(&whole, object);
+        let last = r.addr.saturating_add(u64::from(r.size.max(1)) - 1);
+        for block in (r.addr >> self.block_shift) + 1..=last >> self.block_shift {
+            self.attribution.continues(&used, block << self.block_shift, number);
+        }
+    }
+    /// Notes the next reference to a block of this analysis' colours, in exact recordings. Who calls this has an [`Overview`] of all references.
+    #[inline]
+    pub fn block_reference(&mut self, r: &BlockReference, object: u32) {
         self.pieces.clear();
+        let used = self.begin(r, object, 1);
+        if r.begins {
+            self.heat.numbered(r.addr, used.node, r.number);
+            self.attribution.reference(&used, r.number);
+        } else {
+            self.attribution.continues(&used, r.addr, r.number);
+        }
+        self.touch(r, object);
+    }
+    #[inline]
+    fn begin(&mut self, r: &BlockReference, object: u32, weight: u32) -> Use {
+        self.number = r.number;
+        let node = self.setup.nodes.get(r.thread as usize).copied().unwrap_or(NodeId(0));
+        // Threads that the machine does not bind are processors of their own.
+        let cpu = self.setup.cpus.get(r.thread as usize).map_or(r.thread | 1 << 31, |cpu| u32::from(*cpu));
+        let (lock, turn) = (r.locked.word, r.locked.turn);
+        self.last = Reference { thread: r.thread, cpu, site: r.site, object, op: r.op, lock, turn };
+        Use { addr: r.addr, object, site: r.site, thread: r.thread, node, writes: r.op.writes(), weight }
+    }
+    #[inline]
+    fn touch(&mut self, r: &BlockReference, object: u32) {
         let touch = Touch { addr: r.addr, size: r.size, thread: r.thread, op: r.op, object };
-        let (detail, last, pieces) = (&mut self.detail, &self.last, &mut self.pieces);
+        let (colour_shift, mask) = (self.block_shift - self.unit_shift.min(self.block_shift), self.details.len() - 1);
+        let (details, last, pieces) = (&mut self.details, &self.last, &mut self.pieces);
         self.patterns.touch(&touch, |piece| {
             if piece.detailed {
-                detail.reference(&piece, last);
+                details[(piece.unit >> colour_shift) as usize & mask].reference(&piece, last);
             }
             if pieces.len() < PIECES_MAX {
                 pieces.push(piece);
             }
         });
-        let blocks = |addr: u64| addr / self.setup.block_bytes;
-        let last = r.addr.saturating_add(u64::from(r.size.max(1)) - 1);
-        for block in blocks(r.addr) + 1..=blocks(last) {
-            self.attribution.continues(&used, block * self.setup.block_bytes);
-        }
     }
-    #[inline]
-    fn seen(&mut self, r: &Merged, object: u32) -> Reference {
-        // Threads that the machine does not bind are processors of their own.
-        let cpu = self.setup.cpus.get(r.thread as usize).map_or(r.thread | 1 << 31, |cpu| u32::from(*cpu));
-        let locked = self.locks.reference(r.thread, r.addr, r.op);
-        let (lock, turn) = (locked.word, locked.turn);
-        Reference { thread: r.thread, cpu, site: r.site, object, op: r.op, lock, turn }
-    }
-    /// Notes that a thread has acquired a synchronisation object at this flat address: if its next reference is a
-    /// read-modify-write of it, that is a lock.
+    /// Notes that a thread has acquired something: see [`Overview::acquired`].
     pub fn acquired(&mut self, thread: u32, addr: u64) {
-        self.locks.acquired(thread, addr);
+        if let Some(overview) = &mut self.overview {
+            overview.acquired(thread, addr);
+        }
     }
     /// Notes that a thread begins or ends a loop or region of OpenMP.
     pub fn phase(&mut self, thread: u32, construct: u32, begins: bool) {
+        if let Some(overview) = &mut self.overview {
+            overview.phase(thread, construct, begins);
+        }
         self.loops.phase(thread, construct, begins);
     }
     /// Notes a memory access that the last reference caused.
@@ -122,7 +159,7 @@ impl<'a> Analysis<'a> {
         self.patterns.charge(c.addr, c.object, c.cost);
         // A write-back is paid by whoever needs the room.
         if c.class != AccessClass::WriteBack && self.confidence.is_none() {
-            self.owners.pays(c.addr, self.last.thread);
+            self.owners.pays(c.addr, self.last.thread, self.number);
         }
     }
     /// Notes a cache-to-cache transfer that the last reference caused.
@@ -130,17 +167,19 @@ impl<'a> Analysis<'a> {
         self.attribution.transfer(t);
         self.loops.transfer(self.last.thread, t);
         self.patterns.charge(t.addr, t.object, t.cost);
-        self.owners.pays(t.addr, self.last.thread);
-        let unit = t.addr / self.setup.unit_bytes;
+        self.owners.pays(t.addr, self.last.thread, self.number);
+        let unit = t.addr >> self.unit_shift;
         let first = self.pieces.first().map_or(unit, |p| p.unit);
+        let colour = (t.addr >> self.block_shift) as usize & (self.details.len() - 1);
+        let detail = &mut self.details[colour];
         let Some(piece) = unit.checked_sub(first).and_then(|i| self.pieces.get(i as usize)) else {
-            return self.detail.unwatched(&self.last, t.cost);
+            return detail.unwatched(&self.last, t.cost);
         };
-        if self.detail.transfer(piece, &self.last, t.cost) {
+        if detail.transfer(piece, &self.last, t.cost) {
             self.patterns.set_detailed(piece.index, true);
         }
-        if self.detail.is_full() {
-            for index in self.detail.prune() {
+        if detail.is_full() {
+            for index in detail.prune() {
                 self.patterns.set_detailed(index, false);
             }
         }
@@ -148,22 +187,47 @@ impl<'a> Analysis<'a> {
     /// Bytes of memory held, about.
     pub fn memory_bytes(&self) -> usize {
         let accumulators = self.patterns.memory_bytes() + self.attribution.memory_bytes() + self.heat.memory_bytes();
-        accumulators + self.detail.memory_bytes() + self.owners.memory_bytes()
+        accumulators + self.details.iter().map(Detail::memory_bytes).sum::<usize>() + self.owners.memory_bytes()
     }
     /// Ends the replay: ids become words, sums become rows.
-    pub fn finish(self, names: &dyn Names) -> Analysed {
-        let (lines, transfers) = self.detail.finish();
+    pub fn finish(mut self, names: &dyn Names) -> Analysed {
+        let overview = self.overview.take().unwrap_or_default();
+        let number = self.number;
+        Analysis::finish_all(vec![self], overview, number, names)
+    }
+    /// Ends the replay of all colours, by several analyses, after so many references. Panics if there is no analysis.
+    pub fn finish_all(all: Vec<Analysis<'a>>, mut overview: Overview, refs: u64, names: &dyn Names) -> Analysed {
+        let exact = all.iter().all(|a| a.confidence.is_none());
+        let mut all = all.into_iter();
+        let mut whole = all.next().expect("an analysis at least");
+        let mut patterns = Vec::new();
+        let mut details = whole.details;
+        overview.loops.absorb(&whole.loops);
+        if exact {
+            whole.heat.pass_to(refs);
+        }
+        for mut other in all {
+            other.heat.pass_to(refs);
+            whole.heat.absorb(other.heat);
+            whole.attribution.absorb(&other.attribution);
+            whole.owners.absorb(&other.owners);
+            overview.loops.absorb(&other.loops);
+            details.extend(other.details);
+            patterns.push(other.patterns);
+        }
+        patterns.push(whole.patterns);
+        let (lines, transfers) = Detail::finish(details);
         tables::finish(
             Parts {
-                setup: &self.setup,
-                patterns: &self.patterns,
-                attribution: &self.attribution,
+                setup: &whole.setup,
+                patterns: &patterns,
+                attribution: &whole.attribution,
                 lines,
                 transfers: &transfers,
-                heat: &self.heat,
-                owners: &self.owners,
-                confidence: self.confidence.as_ref(),
-                loops: &self.loops,
+                heat: &whole.heat,
+                owners: &whole.owners,
+                confidence: whole.confidence.as_ref(),
+                loops: &overview.loops,
                 heat_rows: HEAT_ROWS,
             },
             names,

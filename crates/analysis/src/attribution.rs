@@ -210,7 +210,7 @@ pub struct Attribution {
     recent: Vec<(u32, u32, u32)>,
     /// Per thread, the object it used last.
     last_used: Vec<u32>,
-    /// References so far.
+    /// Number of the last reference.
     time: u64,
 }
 
@@ -263,10 +263,10 @@ impl Attribution {
             time: 0,
         }
     }
-    /// Notes one reference to the block that contains `u.addr`.
+    /// Notes one reference, the one with this number among all, to the block that contains `u.addr`.
     #[inline]
-    pub(crate) fn reference(&mut self, u: &Use) {
-        self.time += 1;
+    pub(crate) fn reference(&mut self, u: &Use, number: u64) {
+        self.time = number;
         let pair = self.pair(u.site, u.object);
         self.pairs[pair].refs += u64::from(u.weight);
         let object = self.pairs[pair].object;
@@ -286,8 +286,9 @@ impl Attribution {
             self.last_used[slot] = object;
         }
     }
-    /// Notes that the reference `u` goes on in the block of `addr`.
-    pub(crate) fn continues(&mut self, u: &Use, addr: u64) {
+    /// Notes that the reference `u`, with this number, goes on in the block of `addr`.
+    pub(crate) fn continues(&mut self, u: &Use, addr: u64, number: u64) {
+        self.time = number;
         let object = self.object(u.object);
         self.touch(&Use { addr, ..*u }, object);
     }
@@ -430,6 +431,36 @@ impl Attribution {
         self.shares.push(Share { object, cost: Cost::ZERO, remote: Cost::ZERO, local: Cost::ZERO, next });
         self.home_costs.resize(self.home_costs.len() + 2 * self.homes, Cost::ZERO);
         self.shares.len() - 1
+    }
+    /// Adds what is known of other blocks; none of them is known here.
+    pub(crate) fn absorb(&mut self, other: &Attribution) {
+        let objects: Vec<u32> = other.objects.iter().map(|o| self.absorb_object(o)).collect();
+        for p in &other.pairs {
+            let mine = self.pair(p.site, other.objects[p.object as usize].id);
+            let mine = &mut self.pairs[mine];
+            mine.refs += p.refs;
+            mine.cost += p.cost;
+            mine.remote += p.remote;
+        }
+        let first = self.shares.len() as u32;
+        let moved = |at: u32| if at == NONE { NONE } else { first + at };
+        let shares = other.shares.iter();
+        self.shares.extend(shares.map(|s| Share { object: objects[s.object as usize], next: moved(s.next), ..*s }));
+        self.home_costs.extend_from_slice(&other.home_costs);
+        for (number, i) in other.index.sorted() {
+            let (_, new) = self.index.intern(number);
+            assert!(new, "a block is of one colour");
+            let block = other.blocks[i];
+            self.blocks.push(Block { shares: moved(block.shares), last_object: NONE, ..block });
+        }
+    }
+    fn absorb_object(&mut self, other: &ObjectSums) -> u32 {
+        let mine = self.object(other.id);
+        let sums = &mut self.objects[mine as usize];
+        sums.transfer += other.transfer;
+        sums.users.resize(sums.users.len().max(other.users.len()), 0);
+        sums.users.iter_mut().zip(&other.users).for_each(|(mine, more)| *mine |= more);
+        mine
     }
     /// Object rows in order of first appearance.
     pub(crate) fn objects(&self) -> &[ObjectSums] {

@@ -12,7 +12,7 @@ use crate::watched::{Line, Reference, SiteCount, User, Word};
 use hashbrown::HashMap;
 use homenode_base::Cost;
 
-/// Lines watched at a time, and words, users and sites of them together, about 90 bytes each.
+/// Lines watched at a time, of all colours, and words, users and sites of them together, about 90 bytes each.
 const LINES_MAX: usize = 1 << 18;
 const ITEMS_MAX: usize = 2_000_000;
 /// Transfers after which a line is watched although its address was not drawn, after the first pruning; doubled by each.
@@ -28,6 +28,8 @@ pub struct Detail {
     lines: HashMap<usize, Line>,
     items: usize,
     limits: (usize, usize),
+    /// Places in `counted`, a power of two.
+    counters: usize,
     /// How often lines were forgotten.
     level: u32,
     /// (line, transfers) of lines that are not watched; lines that meet in one place count against each other.
@@ -40,12 +42,14 @@ fn hash(number: u64) -> u64 {
 }
 
 impl Detail {
-    pub(crate) fn new() -> Detail {
-        Detail::within((LINES_MAX, ITEMS_MAX))
+    /// For lines of one of so many colours, a power of two.
+    pub(crate) fn new(colours: usize) -> Detail {
+        let counters = (COUNTED / colours).max(1);
+        Detail { counters, ..Detail::within((LINES_MAX / colours, ITEMS_MAX / colours)) }
     }
     fn within(limits: (usize, usize)) -> Detail {
         let sums = Transfers::default();
-        Detail { lines: HashMap::new(), items: 0, limits, level: 0, counted: Vec::new(), sums }
+        Detail { lines: HashMap::new(), items: 0, limits, counters: COUNTED, level: 0, counted: Vec::new(), sums }
     }
     /// Notes a reference to a watched line.
     pub(crate) fn reference(&mut self, piece: &Piece, r: &Reference) {
@@ -77,8 +81,8 @@ impl Detail {
     /// Whether a line is drawn, or has travelled so often that it must be watched.
     fn is_chosen(&mut self, piece: &Piece) -> bool {
         let drawn = hash(piece.unit) & ((1 << self.level.min(31)) - 1) == 0;
-        self.counted.resize(COUNTED, (0, 0));
-        let (line, transfers) = &mut self.counted[hash(piece.unit) as usize >> 4 & (COUNTED - 1)];
+        self.counted.resize(self.counters, (0, 0));
+        let (line, transfers) = &mut self.counted[hash(piece.unit) as usize >> 4 & (self.counters - 1)];
         if *line == piece.index {
             *transfers += 1;
         } else if *transfers == 0 {
@@ -125,14 +129,19 @@ impl Detail {
         };
         self.lines.values().map(line).sum::<usize>() + self.sums.memory_bytes() + self.counted.capacity() * 16
     }
-    /// Ends the running turns and lives; the lines by cost, dearest first, then by address; and
+    /// Ends the running turns and lives of lines of all colours; the lines by cost, dearest first, then by address; and
     /// the sums of all transfers.
-    pub(crate) fn finish(mut self) -> (Vec<Line>, Transfers) {
-        let mut lines: Vec<Line> = self.lines.into_values().collect();
-        lines.iter_mut().for_each(|l| l.finish(&mut self.sums));
+    pub(crate) fn finish(all: impl IntoIterator<Item = Detail>) -> (Vec<Line>, Transfers) {
+        let (mut lines, mut sums): (Vec<Line>, _) = (Vec::new(), Transfers::default());
+        for mut detail in all {
+            let first = lines.len();
+            lines.extend(detail.lines.into_values());
+            lines[first..].iter_mut().for_each(|l| l.finish(&mut detail.sums));
+            detail.sums.pruned = detail.level > 0;
+            sums.absorb(&detail.sums);
+        }
         lines.sort_unstable_by_key(|l| (std::cmp::Reverse(l.cost), l.unit));
-        self.sums.pruned = self.level > 0;
-        (lines, self.sums)
+        (lines, sums)
     }
 }
 

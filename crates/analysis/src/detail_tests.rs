@@ -44,7 +44,7 @@ fn lines_that_travel_often_stay_and_nothing_is_lost_from_the_sums() {
     }
     assert!(watched.len() <= 1001, "{}", watched.len());
     assert!((0..20_000).filter(|l| hot(*l)).all(|l| watched.contains(&l)), "what travels often is watched");
-    let (lines, sums) = detail.finish();
+    let (lines, sums) = Detail::finish([detail]);
     assert!(sums.pruned && lines.len() == watched.len());
     let b = sums.breakdown(&Nameless, &|_| String::new());
     let classes = [&b.falsely_shared, &b.truly_shared, &b.locks, &b.unwatched];
@@ -62,7 +62,7 @@ fn what_is_watched_of_many_equal_lines_is_spread_over_all_of_them() {
             detail.prune();
         }
     }
-    let (lines, _) = detail.finish();
+    let (lines, _) = Detail::finish([detail]);
     for part in 0..4u64 {
         let here = lines.iter().filter(|l| l.unit / 16_000 == part).count();
         assert!(here * 8 > lines.len(), "{here} of {} lines in part {part}", lines.len());

@@ -1,7 +1,8 @@
 //! What the replay tells the analysis.
+use crate::locks::Locked;
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{AccessClass, Location, Machine};
-use homenode_trace::Counting;
+use homenode_trace::{Counting, Op};
 
 /// What the analysis must know before the first reference.
 #[derive(Clone, Debug)]
@@ -19,6 +20,30 @@ pub struct Setup<'a> {
     /// The references are samples of this kind; `None` in exact recordings. What depends on the order of references, on
     /// single words, or on stores that are not seen is then not claimed.
     pub sampled: Option<Counting>,
+    /// Colours of blocks, a power of two: how many worlds of their own there are, by block number modulo this. What is
+    /// watched in detail is limited for each. 1 if blocks are not known to be independent.
+    pub colours: u64,
+}
+
+/// A reference, or what it touches of one block, to the analysis of that block's colour.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlockReference {
+    /// First byte, a flat address.
+    pub addr: u64,
+    /// Its number among all references of all colours, from 1; those of busy waiting do not count.
+    pub number: u64,
+    /// What it has to do with locks.
+    pub locked: Locked,
+    /// Bytes, all in one block.
+    pub size: u32,
+    /// Dataset-wide site id.
+    pub site: u32,
+    /// Dataset-wide thread id.
+    pub thread: u32,
+    /// Operation.
+    pub op: Op,
+    /// Whether the reference begins in this block.
+    pub begins: bool,
 }
 
 /// A memory access that reached the placement, with its cost under first touch.

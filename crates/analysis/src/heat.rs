@@ -28,6 +28,8 @@ pub struct Heat {
     /// Column of the running bin and references left in it.
     column: usize,
     left: u64,
+    /// References so far.
+    time: u64,
 }
 
 const RECENT: usize = 256;
@@ -49,6 +51,7 @@ impl Heat {
             recent: vec![(0, NONE); RECENT],
             column: 0,
             left: 1,
+            time: 0,
         }
     }
     /// Counts `weight` references, all in the bin of the first; virtual time advances by as many.
@@ -67,8 +70,38 @@ impl Heat {
         self.cells[(at * self.columns + self.column) * self.nodes + node.index().min(self.nodes - 1)] += weight;
         self.pass(weight);
     }
+    /// As [`Heat::reference`] with weight 1, of the reference with this number, from 1: others have passed meanwhile.
+    #[inline]
+    pub(crate) fn numbered(&mut self, addr: u64, node: NodeId, number: u64) {
+        self.pass_to(number - 1);
+        self.reference(addr, node, 1);
+    }
+    /// Virtual time reaches `time`.
+    #[inline]
+    pub(crate) fn pass_to(&mut self, time: u64) {
+        self.pass(time - self.time);
+    }
+    /// Adds the counts of another map whose time is the same.
+    pub(crate) fn absorb(&mut self, mut other: Heat) {
+        while self.band_shift < other.band_shift {
+            self.double_bands();
+        }
+        while other.band_shift < self.band_shift {
+            other.double_bands();
+        }
+        let mut bands: Vec<(u64, u32)> = other.bands.iter().map(|(&b, &i)| (b, i)).collect();
+        bands.sort_unstable();
+        let size = self.columns * self.nodes;
+        for (band, at) in bands {
+            // Bands may double here too: then this one is a half of what it goes into.
+            let to = self.band(band << other.band_shift) as usize * size;
+            let from = &other.cells[at as usize * size..][..size];
+            self.cells[to..to + size].iter_mut().zip(from).for_each(|(sum, more)| *sum += more);
+        }
+    }
     #[inline]
     fn pass(&mut self, mut weight: u64) {
+        self.time += weight;
         while weight > self.left {
             weight -= self.left;
             self.next_bin();

@@ -8,7 +8,7 @@
 //! of code and over patterns each equal the total charged, to the last unit.
 //!
 //! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], [`heat`], `owners`, `confidence` (of samples),
-//! `parts` (what is known at the end), [`candidate`], `candidates` and
+//! [`Overview`] and `colours` (what is known of all blocks at once, and of those of one colour), `parts` (what is known at the end), [`candidate`], `candidates` and
 //! `tables` (what goes out), [`analysis`] (all of them together).
 //!
 //! ```
@@ -40,6 +40,7 @@ mod index;
 mod locks;
 mod loops;
 pub mod names;
+mod overview;
 mod owners;
 mod parts;
 pub mod patterns;
@@ -54,8 +55,10 @@ mod words;
 
 pub use analysis::Analysis;
 pub use candidate::Candidate;
-pub use feed::{Charge, Setup, Transfer};
+pub use feed::{BlockReference, Charge, Setup, Transfer};
+pub use locks::Locked;
 pub use names::{ConstructName, FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
+pub use overview::Overview;
 pub use patterns::Pattern;
 pub use tables::Analysed;
 pub use transform::{Making, Part, Transform};

@@ -17,7 +17,7 @@ pub(crate) struct Locks {
 
 /// What a reference has to do with locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Locked {
+pub struct Locked {
     /// Whether it is to a lock word.
     pub(crate) word: bool,
     /// The turn that it is part of, each with a number of its own: a section under locks, or one atomic operation. 0 is none.

@@ -105,6 +105,14 @@ impl Loops {
         }
     }
 
+    /// Adds what others have charged; where code ran, and who entered what, is known here.
+    pub(crate) fn absorb(&mut self, charged: &Loops) {
+        for (sums, more) in self.sums.iter_mut().zip(&charged.sums) {
+            sums.cost += more.cost;
+            sums.remote += more.remote;
+        }
+    }
+
     /// Constructs with their sums.
     pub(crate) fn sums(&self) -> impl Iterator<Item = (u32, LoopSums)> {
         (0u32..).zip(self.sums.iter().copied())

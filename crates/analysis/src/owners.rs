@@ -10,7 +10,7 @@ struct Line {
     thread: u32,
     votes: u32,
     paid: u32,
-    /// When this thread came to lead, in payments.
+    /// When this thread came to lead, in references.
     since: u64,
 }
 
@@ -31,18 +31,16 @@ pub(crate) struct Owners {
     shift: u32,
     index: Index,
     lines: Slab<Line>,
-    time: u64,
 }
 
 impl Owners {
     /// For lines of this size, a power of two.
     pub(crate) fn new(line_bytes: u64) -> Owners {
-        Owners { shift: line_bytes.trailing_zeros(), index: Index::new(), lines: Slab::new(), time: 0 }
+        Owners { shift: line_bytes.trailing_zeros(), index: Index::new(), lines: Slab::new() }
     }
-    /// A thread waits for the line of this address.
+    /// A thread waits for the line of this address, at its reference with this number among all.
     #[inline]
-    pub(crate) fn pays(&mut self, addr: u64, thread: u32) {
-        self.time += 1;
+    pub(crate) fn pays(&mut self, addr: u64, thread: u32, number: u64) {
         let (i, new) = self.index.intern(addr >> self.shift);
         if new {
             self.lines.push(Line { thread: NO_THREAD, votes: 0, paid: 0, since: 0 });
@@ -52,9 +50,17 @@ impl Owners {
         if line.thread == thread {
             line.votes = line.votes.saturating_add(1);
         } else if line.votes == 0 {
-            (line.thread, line.votes, line.since) = (thread, 1, self.time);
+            (line.thread, line.votes, line.since) = (thread, 1, number);
         } else {
             line.votes -= 1;
+        }
+    }
+    /// Adds lines, none of which is known here.
+    pub(crate) fn absorb(&mut self, other: &Owners) {
+        for (number, i) in other.index.sorted() {
+            let (_, new) = self.index.intern(number);
+            assert!(new, "a line is of one colour");
+            self.lines.push(other.lines[i]);
         }
     }
     /// A line by number, if it was paid for.
@@ -81,12 +87,12 @@ mod tests {
     fn who_pays_most_owns_the_line_and_lines_are_in_order_of_use() {
         let mut owners = Owners::new(64);
         for round in 0..6u32 {
-            for line in [9u64, 3, 5] {
-                owners.pays(line * 64 + u64::from(round), 2);
+            for (line, at) in [9u64, 3, 5].into_iter().zip(1..) {
+                owners.pays(line * 64 + u64::from(round), 2, at + 4 * u64::from(round));
             }
-            owners.pays(7 * 64, round % 2);
+            owners.pays(7 * 64, round % 2, 4 + 4 * u64::from(round));
         }
-        owners.pays(3 * 64, 1);
+        owners.pays(3 * 64, 1, 25);
         let line = |n| owners.line(n).unwrap();
         assert_eq!([9, 3, 5].map(|n| line(n).owner), [Some(2); 3]);
         assert!(line(9).since < line(3).since && line(3).since < line(5).since);

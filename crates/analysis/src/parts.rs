@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 /// What the accumulators hold when the replay has ended.
 pub(crate) struct Parts<'a> {
     pub(crate) setup: &'a Setup<'a>,
-    pub(crate) patterns: &'a Patterns,
+    /// Of all colours.
+    pub(crate) patterns: &'a [Patterns],
     pub(crate) attribution: &'a Attribution,
     pub(crate) lines: Vec<Line>,
     pub(crate) transfers: &'a Transfers,
@@ -27,6 +28,17 @@ pub(crate) struct Parts<'a> {
     pub(crate) heat_rows: usize,
     pub(crate) confidence: Option<&'a Confidence>,
     pub(crate) loops: &'a Loops,
+}
+
+impl Parts<'_> {
+    /// Bytes of a unit of sharing patterns.
+    pub(crate) fn unit_bytes(&self) -> u64 {
+        self.patterns.first().map_or(self.setup.unit_bytes, Patterns::unit_bytes)
+    }
+    /// Bytes of a word of such a unit.
+    pub(crate) fn word_bytes(&self) -> u64 {
+        self.patterns.first().map_or(1, Patterns::word_bytes)
+    }
 }
 
 /// One object with what rows and candidates say of it.

@@ -85,11 +85,11 @@ pub(crate) fn finish(parts: Parts<'_>, names: &dyn Names) -> Analysed {
 }
 
 /// Rows by pattern, and bytes by (object, pattern).
-fn pattern_rows(patterns: &Patterns) -> (Vec<PatternRow>, HashMap<u32, [u64; 6]>) {
+fn pattern_rows(patterns: &[Patterns]) -> (Vec<PatternRow>, HashMap<u32, [u64; 6]>) {
     let mut rows: Vec<PatternRow> =
         Pattern::ALL.iter().map(|p| PatternRow { pattern: p.name().into(), ..PatternRow::default() }).collect();
     let mut by_object: HashMap<u32, [u64; 6]> = HashMap::new();
-    for class in patterns.classes() {
+    for class in patterns.iter().flat_map(Patterns::classes) {
         let row = &mut rows[class.pattern as usize];
         row.bytes += class.bytes;
         row.units += 1;
@@ -175,9 +175,9 @@ fn false_sharing_rows(
     let lines = parts.lines.iter().filter(|l| listed(l)).take(FALSE_SHARING_ROWS);
     lines
         .map(|line| {
-            let addr = line.unit * parts.patterns.unit_bytes();
+            let addr = line.unit * parts.unit_bytes();
             // The first word of the object decides where offsets count from: the line may begin before it.
-            let word_bytes = parts.patterns.word_bytes();
+            let word_bytes = parts.word_bytes();
             let first = line.words.iter().find(|w| w.users != 0 && w.object == line.object).map_or(0, |w| w.from);
             let inside = addr + u64::from(first) * word_bytes;
             let start = extent(names, line.object, inside).map_or(addr, |(start, _)| start);

@@ -50,6 +50,15 @@ impl Transfers {
         sum.transfers += transfers;
         sum.cost += cost;
     }
+    /// Adds the sums of others.
+    pub(crate) fn absorb(&mut self, other: &Transfers) {
+        for ((class, cause), more) in &other.sums {
+            let sum = self.sums.entry((*class, *cause)).or_default();
+            sum.transfers += more.transfers;
+            sum.cost += more.cost;
+        }
+        self.pruned |= other.pruned;
+    }
     /// Bytes of memory held, about.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.sums.capacity() * 72

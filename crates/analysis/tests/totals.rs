@@ -86,6 +86,7 @@ fn charges_without_site_object_or_reference_are_kept() {
         nodes: &nodes,
         cpus: &[],
         sampled: None,
+        colours: 1,
     });
     let charge = Charge {
         addr: 0x5000,
@@ -121,6 +122,7 @@ fn a_long_reference_touches_every_block_it_reaches() {
         nodes: &nodes,
         cpus: &[],
         sampled: None,
+        colours: 1,
     });
     a.reference(
         &Merged {
@@ -174,6 +176,7 @@ fn memory_does_not_grow_with_references_and_stays_below_104_bytes_a_line() {
         nodes: &nodes,
         cpus: &[],
         sampled: None,
+        colours: 1,
     });
     let lines = 400_000u64;
     let mut touch = |thread, op, i: u64| {
@@ -223,7 +226,7 @@ fn a_thousand_threads_and_wide_thread_numbers() {
     assert!(a.objects[0].users.is_sorted());
     let m = machine(2, true);
     let mut far =
-        Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &[], cpus: &[], sampled: None });
+        Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &[], cpus: &[], sampled: None, colours: 1 });
     for thread in [0, 70_000, 2, 70_001, 3, 70_000, 1] {
         far.reference(
             &Merged { addr: 0x10_0000, size: 8, site: 0, weight: 1, thread, op: Op::Atomic, ..Merged::default() },

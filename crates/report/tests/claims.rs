@@ -446,7 +446,8 @@ fn what_comes_out_of_the_pipeline_is_not_contradicted() {
             options: ReplayOptions::default(),
             waits: &[],
         };
-        let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
+        let context =
+            EvalContext { setup, policies: &choices, options: EvalOptions::default(), workers: &homenode_sim::Alone };
         let e = evaluate(&mut Listed::new(&refs), &mut World, &context).unwrap();
         let t = &e.transfer_breakdown;
         let sum = t.falsely_shared.cost + t.truly_shared.cost + t.locks.cost + t.unwatched.cost;

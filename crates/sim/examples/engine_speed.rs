@@ -92,7 +92,7 @@ fn time_evaluation(machine: &Machine, refs: &[Merged], rounds: usize, policies: 
     let bindings = bindings(machine);
     let setup =
         Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] };
-    let context = EvalContext { setup, policies, options: EvalOptions::default() };
+    let context = EvalContext { setup, policies, options: EvalOptions::default(), workers: &homenode_sim::Alone };
     let mut source = Rounds { refs, rounds, passes: 0 };
     let start = Instant::now();
     evaluate(&mut source, &mut NoObjects, &context).expect("a registry machine and policy fit");

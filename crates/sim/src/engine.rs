@@ -160,6 +160,23 @@ impl AccessConsumer for Consumers<'_> {
 }
 
 impl Priced {
+    /// Adds what a pass over blocks of other colours found.
+    pub(crate) fn absorb(&mut self, other: &Priced) {
+        self.policies.iter_mut().zip(&other.policies).for_each(|(sum, more)| sum.add(more));
+        self.best_static.add(&other.best_static);
+        if let (Some(sum), Some(more)) = (&mut self.bounds, &other.bounds) {
+            sum.best_static.add(&more.best_static);
+            sum.without_replication.add(&more.without_replication);
+            sum.with_replication.add(&more.with_replication);
+        }
+        self.homes.extend_from_slice(&other.homes);
+        self.blocks.extend_from_slice(&other.blocks);
+        let (totals, more) = (&mut self.totals, &other.totals);
+        totals.memory_accesses += more.memory_accesses;
+        totals.transfers += more.transfers;
+        totals.transfer_cost += more.transfer_cost;
+        totals.spin_cost += more.spin_cost;
+    }
     /// Total of one policy, transfers included.
     pub fn total(&self, policy: usize) -> TotalCost {
         self.policies[policy].total() + self.totals.transfer_cost

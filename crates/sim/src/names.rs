@@ -133,6 +133,10 @@ pub struct ObjectNames<'n> {
 }
 
 impl Objects for ObjectNames<'_> {
+    fn fork(&self) -> Option<Box<dyn Objects + '_>> {
+        Some(Box::new(self.names.follow()))
+    }
+
     fn event(&mut self, event: &Event) {
         self.live.event(event);
     }

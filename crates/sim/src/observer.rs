@@ -1,5 +1,6 @@
 //! What is watched during a replay besides the placement: references, charges under first touch, transfers.
 use crate::binding::ThreadBinding;
+use homenode_analysis::BlockReference;
 use homenode_base::{Cost, NodeId};
 use homenode_machine::Location;
 use homenode_placement::Access;
@@ -11,6 +12,8 @@ pub(crate) trait Observer {
     const WANTS_CHARGES: bool;
     /// A reference that is replayed (no spins, unless they are charged), before anything that it causes.
     fn reference(&mut self, r: &Merged, binding: ThreadBinding, flat: u64);
+    /// As [`Observer::reference`], where blocks are replayed by colour.
+    fn block_reference(&mut self, _: &BlockReference) {}
     /// An access that policies are told of, with the block's home under first touch. `flat` as in [`Observer::charge`].
     #[inline]
     fn access(&mut self, _flat: u64, _access: &Access, _home: NodeId) {}

@@ -1,31 +1,34 @@
 //! From references in merged order to accesses of blocks: bindings, pieces, cache filter, first-touch homes, folding.
 use crate::SimError;
-use crate::binding::ThreadBinding;
 use crate::blocks::BlockTable;
 use crate::cache::CacheFilter;
 use crate::consumers::AccessConsumer;
 use crate::evaluation::{SampledTotals, SourceRow, Totals};
+use crate::front::{Front, Place};
 use crate::memory_side::MemorySide;
 use crate::misses::MissClasses;
 use crate::observer::Observer;
 use crate::setup::{MissModel, ReplayOptions, Setup, Shifts, Waits};
 use crate::split::{Pieces, for_pieces};
+use homenode_analysis::BlockReference;
 use homenode_base::VirtualTime;
-use homenode_base::spaces::tag;
 use homenode_machine::{AccessClass, Machine};
 use homenode_placement::{Access, AccessKind};
 use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
 
-/// A thread as the replay sees it.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    binding: ThreadBinding,
-    space_tag: u64,
+/// What of a reference decides what its pieces cause.
+#[derive(Clone, Copy)]
+struct Use {
+    thread: u32,
+    site: u32,
+    op: Op,
+    place: Place,
+    t: VirtualTime,
 }
 
 /// One replay of a trace on one machine at one block size.
 pub(crate) struct Replay<'m, L, O> {
-    places: Vec<Place>,
+    front: Front,
     shifts: Shifts,
     options: ReplayOptions,
     blocks: BlockTable,
@@ -36,15 +39,8 @@ pub(crate) struct Replay<'m, L, O> {
     misses: Option<MissClasses<'m>>,
     memory_side: MemorySide<'m, L, O>,
     totals: Totals,
-    /// References by operation.
-    ops: [u64; 4],
-    /// References so far, without spins.
-    time: u64,
     /// Samples and their weights by data source.
     sources: [(u64, u64); DataSource::ALL.len()],
-    refs_of: Vec<u64>,
-    /// References of threads that the dataset does not have: hostile, left out.
-    strangers: u64,
 }
 
 /// What is left after the last reference.
@@ -72,7 +68,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
             return Err(SimError::ThreadBinding(machine.name.clone()));
         }
         Ok(Replay {
-            places: bindings.iter().map(|binding| Place { binding: *binding, space_tag: tag(binding.space) }).collect(),
+            front: Front::new(bindings),
             shifts,
             options,
             blocks: BlockTable::new(),
@@ -81,11 +77,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
             misses: (options.model == MissModel::Overlap).then(|| MissClasses::new(waits, bindings.len(), shifts.line)),
             memory_side: MemorySide::new(machine, shifts, options, consumers, observer),
             totals: Totals::default(),
-            ops: [0; 4],
-            time: 0,
             sources: Default::default(),
-            refs_of: vec![0; bindings.len()],
-            strangers: 0,
         })
     }
 
@@ -103,42 +95,48 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
 
     #[inline]
     fn reference(&mut self, r: &Merged) {
-        let Some(place) = self.places.get(r.thread as usize).copied() else {
-            self.strangers += 1;
-            return;
-        };
-        let weight = u64::from(r.weight);
-        self.refs_of[r.thread as usize] += weight;
-        self.ops[r.op as usize] += weight;
-        let mut t = VirtualTime(self.time);
+        let Some((place, t)) = self.front.reference(r) else { return };
         if r.op == Op::Spin {
-            self.spin(r, place);
+            self.spin((r.addr, r.size), place);
             if !self.options.charge_spins {
                 return;
             }
-        } else {
-            // That of the first reference it stands for.
-            t = VirtualTime(self.time + 1);
-            self.time += weight;
-            self.totals.bytes = self.totals.bytes.saturating_add(u64::from(r.size.max(1)).saturating_mul(weight));
         }
         self.memory_side.observer.reference(r, place.binding, r.addr ^ place.space_tag);
+        let (used, addr) = (Use { thread: r.thread, site: r.site, op: r.op, place, t }, (r.addr, r.size));
         match (self.options.sampled, &self.filter) {
             (Some(counting), _) => self.sampled(r, place, t, counting),
-            (None, Some(_)) => self.cached(r, place, t),
-            (None, None) => self.uncached(r, place, t),
+            (None, Some(_)) => self.cached(addr, &used),
+            (None, None) => self.uncached(addr, &used),
+        }
+    }
+
+    /// The next reference to a block whose colour is replayed here; somebody else counts references and knows the time.
+    #[inline]
+    pub(crate) fn block_reference(&mut self, r: &BlockReference) {
+        // Addresses are flat already.
+        let Some(place) = self.front.place(r.thread).map(|place| Place { space_tag: 0, ..place }) else { return };
+        if r.op == Op::Spin {
+            return self.spin((r.addr, r.size), place);
+        }
+        self.memory_side.observer.block_reference(r);
+        let used = Use { thread: r.thread, site: r.site, op: r.op, place, t: VirtualTime(r.number) };
+        match &self.filter {
+            Some(_) => self.cached((r.addr, r.size), &used),
+            None => self.uncached((r.addr, r.size), &used),
         }
     }
 
     /// A machine without caches: one access per word.
     #[inline]
-    fn uncached(&mut self, r: &Merged, place: Place, t: VirtualTime) {
-        let (kind, class) = match r.op.writes() {
+    fn uncached(&mut self, (addr, size): (u64, u32), used: &Use) {
+        let Use { place, t, .. } = *used;
+        let (kind, class) = match used.op.writes() {
             true => (AccessKind::Write, AccessClass::Write),
             false => (AccessKind::Read, AccessClass::Read),
         };
         let Replay { shifts, blocks, memory_side, .. } = self;
-        for_pieces(r.addr, r.size, shifts.block, |piece| {
+        for_pieces(addr, size, shifts.block, |piece| {
             let flat = piece.addr ^ place.space_tag;
             let slot = blocks.index(flat >> shifts.block);
             let access = Access { node: place.binding.node, kind, class, weight: piece.words(shifts.word), t };
@@ -178,16 +176,17 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
 
     /// A machine with caches: one reference of the private cache per line.
     #[inline]
-    fn cached(&mut self, r: &Merged, place: Place, t: VirtualTime) {
+    fn cached(&mut self, (addr, size): (u64, u32), used: &Use) {
+        let Use { thread, site, op, place, t } = *used;
         let Replay { shifts, blocks, memory_side, filter: Some(filter), misses, .. } = self else { return };
-        for_pieces(r.addr, r.size, shifts.line, |piece| {
+        for_pieces(addr, size, shifts.line, |piece| {
             let flat = piece.addr ^ place.space_tag;
             let slot = blocks.index(flat >> shifts.block);
             let (cpu, key) = (usize::from(place.binding.cpu), flat >> shifts.line);
-            let missing = misses.as_mut().map(|m| m.reference(r.thread, r.site, key, r.op));
-            filter.access(cpu, key, slot, r.op.writes(), &mut |e| {
+            let missing = misses.as_mut().map(|m| m.reference(thread, site, key, op));
+            filter.access(cpu, key, slot, op.writes(), &mut |e| {
                 if let (Some(m), Some(missing)) = (misses.as_mut(), missing) {
-                    m.served(r.thread, missing, e.kind);
+                    m.served(thread, missing, e.kind);
                 }
                 memory_side.cache_event(e, flat, t, (blocks.numbers(), missing.map(|m| m.class)));
             });
@@ -195,9 +194,9 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     }
 
     /// What a busy-wait reference would cost under first touch: as a read, with the caches left as they are.
-    fn spin(&mut self, r: &Merged, place: Place) {
+    fn spin(&mut self, (addr, size): (u64, u32), place: Place) {
         let shift = if self.filter.is_some() { self.shifts.line } else { self.shifts.block };
-        for piece in Pieces::new(r.addr, r.size, shift) {
+        for piece in Pieces::new(addr, size, shift) {
             let flat = piece.addr ^ place.space_tag;
             let slot = self.blocks.find(flat >> self.shifts.block);
             let cost = match &mut self.filter {
@@ -221,12 +220,11 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
             return Err(SimError::TooManyBlocks(1 << self.shifts.block));
         }
         let totals = &mut self.totals;
-        [totals.reads, totals.writes, totals.atomics, totals.spins] = self.ops;
-        totals.refs = self.ops.iter().sum();
+        self.front.finish(totals);
         totals.misses = self.misses.as_ref().map(|m| m.totals);
         totals.sampled = self.options.sampled.map(|_| sampled_totals(&self.sources));
         self.memory_side.finish(self.blocks.numbers(), totals);
-        let Replay { blocks, memory_side, totals, refs_of, strangers, .. } = self;
+        let Replay { front: Front { refs_of, strangers, .. }, blocks, memory_side, totals, .. } = self;
         Ok(Replayed {
             consumers: memory_side.consumers,
             observer: memory_side.observer,

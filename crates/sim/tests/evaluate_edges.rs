@@ -33,7 +33,8 @@ fn run(
     let all: Vec<Choice> = ALL.iter().map(|s| s.choose(&[]).unwrap()).collect();
     let usable: Vec<Choice> = all.into_iter().filter(|c| c.engine(machine, 4096).is_ok()).collect();
     let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options, waits: &[] };
-    let context = EvalContext { setup, policies: &usable, options: EvalOptions::default() };
+    let context =
+        EvalContext { setup, policies: &usable, options: EvalOptions::default(), workers: &homenode_sim::Alone };
     evaluate(&mut Listed::new(refs), objects, &context)
 }
 

@@ -91,7 +91,8 @@ fn report(machine: &Machine, refs: &[Merged], arrays: Vec<(&'static str, u64, u6
     let bindings = bindings(machine);
     let policies = [Choice::parse("interleave").unwrap(), Choice::parse("best-static").unwrap()];
     let options = EvalOptions { merges: 1, ..EvalOptions::default() };
-    let context = EvalContext { setup: setup(machine, &bindings), policies: &policies, options };
+    let context =
+        EvalContext { setup: setup(machine, &bindings), policies: &policies, options, workers: &homenode_sim::Alone };
     evaluate(&mut Shifted { refs, merge: Vec::new() }, &mut Arrays(arrays), &context).unwrap()
 }
 

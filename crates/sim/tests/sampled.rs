@@ -23,7 +23,8 @@ fn run(machine: &Machine, refs: &[Merged], sampled: Option<Counting>, policies: 
     };
     let options = ReplayOptions { sampled, ..ReplayOptions::default() };
     let setup = Setup { machine, bindings: &bindings, block_bytes: 4096, options, waits: &[] };
-    let context = EvalContext { setup, policies: &choices, options: EvalOptions::default() };
+    let context =
+        EvalContext { setup, policies: &choices, options: EvalOptions::default(), workers: &homenode_sim::Alone };
     evaluate(&mut Listed::new(refs), &mut arrays(), &context).unwrap()
 }
 

@@ -56,7 +56,7 @@ fn report(steps: &[Step], arrays: &[(&'static str, u64, u64)]) -> Evaluation {
         options: ReplayOptions::default(),
         waits: &[],
     };
-    let context = EvalContext { setup, policies: &[], options: EvalOptions::default() };
+    let context = EvalContext { setup, policies: &[], options: EvalOptions::default(), workers: &homenode_sim::Alone };
     let (mut refs, mut events) = (Vec::new(), Vec::new());
     for step in steps {
         match *step {

@@ -85,7 +85,10 @@ impl Case {
             waits: &WAITS,
         };
         let options = EvalOptions { start: self.start, ..EvalOptions::default() };
-        ask(&mut Listed::new(&self.refs), &EvalContext { setup, policies: &self.policies, options })
+        ask(
+            &mut Listed::new(&self.refs),
+            &EvalContext { setup, policies: &self.policies, options, workers: &homenode_sim::Alone },
+        )
     }
     fn evaluation(&self) -> Evaluation {
         self.with(|source, context| evaluate(source, &mut NoObjects, context).expect("an evaluation"))

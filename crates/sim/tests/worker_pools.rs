@@ -98,7 +98,8 @@ fn report(machine: &Machine, program: Stencil) -> Evaluation {
     let setup =
         Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default(), waits: &[] };
     let policies = [Choice::parse("best-static").unwrap()];
-    let context = EvalContext { setup, policies: &policies, options: EvalOptions::default() };
+    let context =
+        EvalContext { setup, policies: &policies, options: EvalOptions::default(), workers: &homenode_sim::Alone };
     let bytes = program.rows * PAGE;
     evaluate(&mut Listed::new(&refs), &mut Arrays(vec![("a", A, bytes), ("b", B, bytes)]), &context).unwrap()
 }

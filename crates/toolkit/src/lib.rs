@@ -59,6 +59,7 @@ mod report;
 mod sim_memory;
 mod sim_tiers;
 mod sources;
+mod threads;
 pub mod topo;
 mod waits;
 

@@ -1,6 +1,7 @@
 //! `homenode report`: where pages should live, what that is worth and what to change.
 use crate::info::{provenance, unseen};
 use crate::layout::{Asked, advise};
+use crate::threads::Threads;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::{Failure, Progress, machine};
 use homenode_placement::policies::{self, Choice};
@@ -164,7 +165,8 @@ impl Plan<'_> {
             merges: if recorded { MORE_MERGES } else { 0 },
             ..Default::default()
         };
-        let context = EvalContext { setup, policies: &self.policies, options };
+        let threads = Threads::new();
+        let context = EvalContext { setup, policies: &self.policies, options, workers: &threads };
         let (kind, total) = (self.request.order, whole.total);
         let mut source = Passes {
             reader,

@@ -100,7 +100,7 @@ fn owned(words: &[Used<'_>]) -> (Vec<Owned>, u64) {
 
 /// What could be changed, the smallest change first.
 fn changes(case: &Fought<'_>, words: &[Used<'_>], parts: &Parts<'_>, names: &dyn Names) -> Vec<Change> {
-    let line_bytes = parts.patterns.unit_bytes();
+    let line_bytes = parts.unit_bytes();
     let (owned, percent) = owned(words);
     let mut out = Vec::new();
     if percent >= OWNED_PERCENT {
@@ -188,7 +188,7 @@ fn sentence(case: &Fought<'_>, words: &[Used<'_>], parts: &Parts<'_>, at: &str) 
         "{objects} {verb} falsely shared: {} use different words{locks} of {count} of {} bytes{at}, which went from cache to \
          cache {} times, {} of them for nothing.",
         phrases::threads(&case.threads()),
-        parts.patterns.unit_bytes(),
+        parts.unit_bytes(),
         case.transfers(),
         case.useless(),
     )

@@ -141,7 +141,7 @@ impl Used<'_> {
 
 /// The words that matter, ascending by address.
 pub(crate) fn used<'a>(case: &Fought<'a>, parts: &Parts<'_>, names: &dyn Names) -> Vec<Used<'a>> {
-    let (unit, each) = (parts.patterns.unit_bytes(), parts.patterns.word_bytes());
+    let (unit, each) = (parts.unit_bytes(), parts.word_bytes());
     let mut out = Vec::new();
     let mut last: Option<(u32, u64, u64)> = None;
     let mut lines = case.lines.clone();

@@ -49,7 +49,7 @@ pub(super) fn find(parts: &Parts<'_>, object: &Object, names: &dyn Names, total:
     if !at_least(cost, OBJECT_PERCENT, object.row.transfer_cost) || !at_least(cost, PROGRAM_PERCENT, total) {
         return None;
     }
-    let (unit, each) = (parts.patterns.unit_bytes(), parts.patterns.word_bytes());
+    let (unit, each) = (parts.unit_bytes(), parts.word_bytes());
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for line in &lines {
         for w in line.words.iter().filter(|w| w.object == object.id) {

@@ -87,7 +87,15 @@ impl Program {
         let nodes: Vec<NodeId> =
             (0..threads).map(|t| NodeId((t as usize * machine.nodes() / threads as usize) as u16)).collect();
         let cpus: Vec<u16> = (0..threads as u16).collect();
-        let setup = Setup { machine, block_bytes: PAGE, unit_bytes: LINE, nodes: &nodes, cpus: &cpus, sampled: None };
+        let setup = Setup {
+            machine,
+            block_bytes: PAGE,
+            unit_bytes: LINE,
+            nodes: &nodes,
+            cpus: &cpus,
+            sampled: None,
+            colours: 1,
+        };
         let mut replay = Replay { program: self, machine, nodes: &nodes, ..Replay::new(self, machine, &nodes) };
         let mut analysis = Analysis::new(setup);
         for r in &self.refs {

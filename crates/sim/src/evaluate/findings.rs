@@ -4,9 +4,11 @@ use crate::SimError;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
 use crate::evidence::Gap;
 use crate::whatif::{Predicted, WhatIf};
+use crate::workers::Job;
 use homenode_analysis::{Candidate, Making, Transform};
 use homenode_base::TotalCost;
-use homenode_trace::order::Source;
+use homenode_trace::Merged;
+use homenode_trace::order::{Source, Stream};
 use std::cmp::Reverse;
 
 /// Replays the candidates and keeps those that are worth it, the most valuable first.
@@ -194,8 +196,27 @@ fn replay(
     let runs = changes.iter().map(|change| WhatIf::new(context.setup, change));
     let mut runs = runs.collect::<Result<Vec<_>, SimError>>()?;
     let mut stream = source.stream(0)?;
-    while let Some(piece) = stream.pull()? {
-        runs.iter_mut().for_each(|run| run.refs(piece.refs));
+    let (mut refs, mut next, mut more) = (Vec::new(), Vec::new(), Ok(true));
+    while more? || !refs.is_empty() {
+        more = Ok(false);
+        let now: &[Merged] = &refs;
+        let mut jobs: Vec<Job<'_>> = runs.iter_mut().map(|run| Box::new(|| run.refs(now)) as Job<'_>).collect();
+        context.workers.run(&mut || more = read(&mut *stream, &mut next), &mut jobs);
+        drop(jobs);
+        std::mem::swap(&mut refs, &mut next);
+        next.clear();
     }
     runs.into_iter().map(WhatIf::finish).collect()
+}
+
+/// References read at once while those before them are replayed.
+const BATCH_REFS: usize = 1 << 16;
+
+/// Reads the next references; whether there may be more.
+fn read(stream: &mut dyn Stream, next: &mut Vec<Merged>) -> Result<bool, SimError> {
+    while next.len() < BATCH_REFS {
+        let Some(piece) = stream.pull()? else { return Ok(false) };
+        next.extend_from_slice(piece.refs);
+    }
+    Ok(true)
 }

@@ -3,7 +3,7 @@ use super::objects::{FlatNames, ObjectRange, Objects};
 use crate::binding::ThreadBinding;
 use crate::blocks::memo_place;
 use crate::observer::Observer;
-use homenode_analysis::{Analysed, Analysis, Charge, Transfer, UNKNOWN_OBJECT, UNKNOWN_SITE};
+use homenode_analysis::{Analysed, Analysis, BlockReference, Charge, Transfer, UNKNOWN_OBJECT, UNKNOWN_SITE};
 use homenode_base::Cost;
 use homenode_base::spaces::{USER_LAST, tag, unflatten};
 use homenode_machine::Location;
@@ -79,6 +79,11 @@ impl<'a> FirstPassObserver<'a> {
     pub(super) fn finish(self) -> Analysed {
         self.analysis.finish(&FlatNames(self.objects))
     }
+
+    /// What was found, and who knows the names.
+    pub(super) fn into_parts(self) -> (Analysis<'a>, &'a mut dyn Objects) {
+        (self.analysis, self.objects)
+    }
 }
 
 impl Observer for FirstPassObserver<'_> {
@@ -91,6 +96,13 @@ impl Observer for FirstPassObserver<'_> {
         // A spin comes here only if it is to be charged like a read.
         let op = if r.op == Op::Spin { Op::Read } else { r.op };
         self.analysis.reference(&Merged { addr: flat, op, ..*r }, object);
+    }
+
+    #[inline]
+    fn block_reference(&mut self, r: &BlockReference) {
+        let object = self.object(r.addr);
+        self.site = r.site;
+        self.analysis.block_reference(r, object);
     }
 
     #[inline]

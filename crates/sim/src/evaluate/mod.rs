@@ -4,13 +4,16 @@ mod findings;
 mod first_pass;
 mod objects;
 mod rows;
+mod shards;
 
 use crate::SimError;
-use crate::engine::{Engine, Watched};
+use crate::colours::colours;
+use crate::engine::{Engine, Priced, Watched};
 use crate::evaluation::Evaluation;
 use crate::setup::Setup;
+use crate::workers::Workers;
 use first_pass::FirstPassObserver;
-use homenode_analysis::Analysis;
+use homenode_analysis::{Analysed, Analysis};
 use homenode_base::{NodeId, TotalCost};
 use homenode_placement::Start;
 use homenode_placement::policies::{ALL, Choice};
@@ -26,6 +29,8 @@ pub struct EvalContext<'a> {
     pub policies: &'a [Choice],
     /// Options.
     pub options: EvalOptions,
+    /// Who works at the same time: it does not change what is found.
+    pub workers: &'a dyn Workers,
 }
 
 /// How to evaluate.
@@ -61,17 +66,34 @@ pub fn evaluate(
     let choices = in_registry_order(context.policies, setup)?;
     let nodes: Vec<NodeId> = setup.bindings.iter().map(|s| s.node).collect();
     let cpus: Vec<u16> = setup.bindings.iter().map(|s| s.cpu).collect();
-    let analysis = Analysis::new(homenode_analysis::Setup {
+    let seen = homenode_analysis::Setup {
         machine: setup.machine,
         block_bytes: setup.block_bytes,
         unit_bytes: setup.machine.sections.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
         nodes: &nodes,
         cpus: &cpus,
         sampled: setup.options.sampled,
-    });
-    let first_pass = FirstPassObserver::new(analysis, objects, setup.bindings);
-    // Policies, bounds and analysis.
-    let mut pass = Watched::new(setup, &choices, Some(context.options.start), first_pass)?;
+        colours: colours(&setup),
+    };
+    let (priced, analysed) = match seen.colours > 1 && objects.fork().is_some() {
+        true => shards::first_pass(source, objects, context, (&choices, &seen))?,
+        false => whole(source, objects, context, (&choices, &seen))?,
+    };
+    let (mut evaluation, candidates) = rows::evaluation(context, &choices, &priced, analysed);
+    findings::fill(&mut evaluation, candidates, source, context)?;
+    spread(&mut evaluation, &choices, source, context)?;
+    Ok(evaluation)
+}
+
+/// Policies, bounds and analysis in one replay.
+fn whole(
+    source: &mut dyn Source,
+    objects: &mut dyn Objects,
+    context: &EvalContext<'_>,
+    (choices, seen): (&[Choice], &homenode_analysis::Setup<'_>),
+) -> Result<(Priced, Analysed), SimError> {
+    let first_pass = FirstPassObserver::new(Analysis::new(seen.clone()), objects, context.setup.bindings);
+    let mut pass = Watched::new(context.setup, choices, Some(context.options.start), first_pass)?;
     let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         pass.replay.refs(piece.refs);
@@ -79,11 +101,7 @@ pub fn evaluate(
     }
     drop(stream);
     let (priced, first_pass) = pass.finish()?;
-    let analysed = first_pass.finish();
-    let (mut evaluation, candidates) = rows::evaluation(context, &choices, &priced, analysed);
-    findings::fill(&mut evaluation, candidates, source, context)?;
-    spread(&mut evaluation, &choices, source, context)?;
-    Ok(evaluation)
+    Ok((priced, first_pass.finish()))
 }
 
 /// The policies in registry order, each once, first touch among them unless the machine has no remote memory accesses

@@ -16,7 +16,11 @@ pub struct ObjectRange {
 
 /// Objects in the address spaces of a dataset. Events come in merged order between the references; questions about
 /// addresses are about now, those about names come at the end.
-pub trait Objects {
+pub trait Objects: Send {
+    /// The same world before its first event, for whoever follows other references; `None` if there cannot be several.
+    fn fork(&self) -> Option<Box<dyn Objects + '_>> {
+        None
+    }
     /// The next event.
     fn event(&mut self, event: &Event);
     /// What lies at this address of this address space.
@@ -46,6 +50,9 @@ pub trait Objects {
 pub struct NoObjects;
 
 impl Objects for NoObjects {
+    fn fork(&self) -> Option<Box<dyn Objects + '_>> {
+        Some(Box::new(NoObjects))
+    }
     fn event(&mut self, _: &Event) {}
     fn at(&mut self, _: u32, _: u64) -> ObjectRange {
         ObjectRange { object: UNKNOWN_OBJECT, from: 0, last: u64::MAX }

@@ -4,9 +4,13 @@ use homenode_sim::{ObjectRange, Objects};
 use homenode_trace::Event;
 
 /// Arrays as (name, first byte, bytes), ascending.
+#[derive(Clone)]
 pub(crate) struct Arrays(pub(crate) Vec<(&'static str, u64, u64)>);
 
 impl Objects for Arrays {
+    fn fork(&self) -> Option<Box<dyn Objects + '_>> {
+        Some(Box::new(self.clone()))
+    }
     fn event(&mut self, _: &Event) {}
     fn at(&mut self, space: u32, addr: u64) -> ObjectRange {
         let here = |(_, from, bytes): &(_, u64, u64)| space == 0 && (*from..from + bytes).contains(&addr);

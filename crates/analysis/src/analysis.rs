@@ -9,7 +9,7 @@ use crate::names::Names;
 use crate::overview::Overview;
 use crate::owners::Owners;
 use crate::parts::Parts;
-use crate::patterns::{Patterns, Piece, Touch};
+use crate::patterns::{Patterns, Touch};
 use crate::tables::{self, Analysed};
 use crate::watched::Reference;
 use homenode_base::NodeId;
@@ -42,11 +42,9 @@ pub struct Analysis<'a> {
     /// Of the last reference.
     number: u64,
     last: Reference,
-    /// Successive units of the last reference; of long ranges only the first.
-    pieces: Vec<Piece>,
+    /// First byte and size of the last reference; none if it was not replayed.
+    last_bytes: Option<(u64, u32)>,
 }
-
-const PIECES_MAX: usize = 4096;
 
 impl<'a> Analysis<'a> {
     /// An analysis that has seen nothing.
@@ -69,7 +67,7 @@ impl<'a> Analysis<'a> {
             overview: Some(Overview::default()),
             number: 0,
             last: Reference::default(),
-            pieces: Vec::new(),
+            last_bytes: None,
             patterns,
             setup,
         }
@@ -80,8 +78,8 @@ impl<'a> Analysis<'a> {
     }
     /// Notes the next reference of the merged order. Busy-wait repeats ([`Op::Spin`]) are ignored.
     pub fn reference(&mut self, r: &Merged, object: u32) {
-        self.pieces.clear();
         if r.op == Op::Spin {
+            self.last_bytes = None;
             return;
         }
         let number = self.number + 1;
@@ -101,7 +99,6 @@ impl<'a> Analysis<'a> {
     /// Notes the next reference to a block of this analysis' colours, in exact recordings. Who calls this has an [`Overview`] of all references.
     #[inline]
     pub fn block_reference(&mut self, r: &BlockReference, object: u32) {
-        self.pieces.clear();
         let used = self.begin(r, object, 1);
         if r.begins {
             self.heat.numbered(r.addr, used.node, r.number);
@@ -125,13 +122,11 @@ impl<'a> Analysis<'a> {
     fn touch(&mut self, r: &BlockReference, object: u32) {
         let touch = Touch { addr: r.addr, size: r.size, thread: r.thread, op: r.op, object };
         let (colour_shift, mask) = (self.block_shift - self.unit_shift.min(self.block_shift), self.details.len() - 1);
-        let (details, last, pieces) = (&mut self.details, &self.last, &mut self.pieces);
+        self.last_bytes = Some((r.addr, r.size));
+        let (details, last) = (&mut self.details, &self.last);
         self.patterns.touch(&touch, |piece| {
             if piece.detailed {
                 details[(piece.unit >> colour_shift) as usize & mask].reference(&piece, last);
-            }
-            if pieces.len() < PIECES_MAX {
-                pieces.push(piece);
             }
         });
     }
@@ -169,13 +164,11 @@ impl<'a> Analysis<'a> {
         self.patterns.charge(t.addr, t.object, t.cost);
         self.owners.pays(t.addr, self.last.thread, self.number);
         let unit = t.addr >> self.unit_shift;
-        let first = self.pieces.first().map_or(unit, |p| p.unit);
         let colour = (t.addr >> self.block_shift) as usize & (self.details.len() - 1);
         let detail = &mut self.details[colour];
-        let Some(piece) = unit.checked_sub(first).and_then(|i| self.pieces.get(i as usize)) else {
-            return detail.unwatched(&self.last, t.cost);
-        };
-        if detail.transfer(piece, &self.last, t.cost) {
+        let touched = self.last_bytes.and_then(|(addr, size)| self.patterns.piece(unit, addr, size));
+        let Some(piece) = touched else { return detail.unwatched(&self.last, t.cost) };
+        if detail.transfer(&piece, &self.last, t.cost) {
             self.patterns.set_detailed(piece.index, true);
         }
         if detail.is_full() {

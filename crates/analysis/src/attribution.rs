@@ -9,7 +9,6 @@ const NONE: u32 = u32::MAX;
 /// A lying thread number must not make a table as long as it says.
 const THREADS_REMEMBERED: usize = 1 << 16;
 const PAIRS_REMEMBERED: usize = 1024;
-
 /// From so many references of one node to a block on, without one of another, the node is its owner for the time being.
 const LONG_RUN: u64 = 64;
 

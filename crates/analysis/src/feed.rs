@@ -30,7 +30,7 @@ pub struct Setup<'a> {
 pub struct BlockReference {
     /// First byte, a flat address.
     pub addr: u64,
-    /// Its number among all references of all colours, from 1; those of busy waiting do not count.
+    /// Number of the reference among those of all colours, from 1; those of busy waiting do not count.
     pub number: u64,
     /// What it has to do with locks.
     pub locked: Locked,

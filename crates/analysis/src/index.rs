@@ -1,8 +1,9 @@
 //! From sparse numbers to dense indices.
 use hashbrown::HashMap;
 
-const GROUP: u64 = 8;
-const CACHED: usize = 1024;
+/// Numbers of a group: lines of a page of 4 KiB.
+const GROUP: u64 = 64;
+const CACHED: usize = 4096;
 
 /// Place of a number in a direct-mapped table of `size` entries, a power of two. Threads tend to work at distances of
 /// powers of two, which must not meet in one place.
@@ -11,12 +12,13 @@ pub(crate) fn place(number: u64, size: usize) -> usize {
     (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (size - 1)
 }
 
-/// Dense indices for sparse numbers that come in clusters, in order of first appearance: 5 to 9 bytes a number where
-/// clusters are full, 80 where every number stands alone.
+/// Dense indices for sparse numbers that come in clusters, in order of first appearance: 5 bytes a number where clusters are
+/// full, 270 where every number stands alone.
 #[derive(Debug)]
 pub(crate) struct Index {
-    groups: HashMap<u64, [u32; GROUP as usize]>,
-    /// Direct-mapped copy of recent answers: programs come back to the same lines.
+    groups: HashMap<u64, u32>,
+    cells: Slab<[u32; GROUP as usize]>,
+    /// Direct-mapped copy of recent answers: programs come back to the same pages.
     recent: Vec<(u64, u32)>,
     count: u32,
 }
@@ -25,23 +27,13 @@ const NONE: u32 = u32::MAX;
 
 impl Index {
     pub(crate) fn new() -> Index {
-        Index { groups: HashMap::new(), recent: vec![(0, NONE); CACHED], count: 0 }
+        Index { groups: HashMap::new(), cells: Slab::new(), recent: vec![(0, NONE); CACHED], count: 0 }
     }
     /// The index of `number` and whether it is new.
     #[inline]
     pub(crate) fn intern(&mut self, number: u64) -> (usize, bool) {
-        let slot = place(number, CACHED);
-        let (n, i) = self.recent[slot];
-        if n == number && i != NONE {
-            return (i as usize, false);
-        }
-        let (i, new) = self.look_up(number);
-        self.recent[slot] = (number, i);
-        (i as usize, new)
-    }
-    fn look_up(&mut self, number: u64) -> (u32, bool) {
-        let group = self.groups.entry(number / GROUP).or_insert([NONE; GROUP as usize]);
-        let cell = &mut group[(number % GROUP) as usize];
+        let group = self.group(number / GROUP);
+        let cell = &mut self.cells[group as usize][(number % GROUP) as usize];
         let new = *cell == NONE;
         if new {
             // 2^32 lines are 256 GiB of touched memory: their records would need terabytes first.
@@ -49,25 +41,37 @@ impl Index {
             *cell = self.count;
             self.count += 1;
         }
-        (*cell, new)
+        (*cell as usize, new)
+    }
+    #[inline]
+    fn group(&mut self, group: u64) -> u32 {
+        let (known, index) = self.recent[place(group, CACHED)];
+        if known == group && index != NONE { index } else { self.find_group(group) }
+    }
+    #[inline(never)]
+    fn find_group(&mut self, group: u64) -> u32 {
+        let cells = &mut self.cells;
+        let index = *self.groups.entry(group).or_insert_with(|| cells.push([NONE; GROUP as usize]) as u32);
+        self.recent[place(group, CACHED)] = (group, index);
+        index
     }
     /// The index of `number` if it has one.
     pub(crate) fn get(&self, number: u64) -> Option<usize> {
-        let (n, recent) = self.recent[place(number, CACHED)];
-        if n == number && recent != NONE {
-            return Some(recent as usize);
-        }
-        let i = self.groups.get(&(number / GROUP))?[(number % GROUP) as usize];
+        let (known, recent) = self.recent[place(number / GROUP, CACHED)];
+        let is_recent = known == number / GROUP && recent != NONE;
+        let group = if is_recent { recent } else { *self.groups.get(&(number / GROUP))? };
+        let i = self.cells[group as usize][(number % GROUP) as usize];
         (i != NONE).then_some(i as usize)
     }
     /// All numbers with their indices, ascending by number.
     pub(crate) fn sorted(&self) -> Vec<(u64, usize)> {
-        let cells = |(&g, group): (&u64, &[u32; GROUP as usize])| {
-            (0..GROUP).map(|k| (g * GROUP + k, group[k as usize])).filter(|c| c.1 != NONE).collect::<Vec<_>>()
-        };
-        let mut all: Vec<(u64, usize)> =
-            self.groups.iter().flat_map(cells).map(|(number, i)| (number, i as usize)).collect();
-        all.sort_unstable();
+        let mut groups: Vec<(u64, u32)> = self.groups.iter().map(|(&number, &group)| (number, group)).collect();
+        groups.sort_unstable();
+        let mut all = Vec::with_capacity(self.count as usize);
+        for (number, group) in groups {
+            let cells = self.cells[group as usize].iter().zip(0..);
+            all.extend(cells.filter(|(i, _)| **i != NONE).map(|(&i, k)| (number * GROUP + k, i as usize)));
+        }
         all
     }
     /// How many numbers have an index.
@@ -76,7 +80,7 @@ impl Index {
     }
     /// Bytes held, about.
     pub(crate) fn bytes(&self) -> usize {
-        self.groups.capacity() * (8 + 4 * GROUP as usize + 1) + CACHED * 16
+        self.groups.capacity() * 13 + self.cells.bytes() + CACHED * 16
     }
 }
 

@@ -186,15 +186,30 @@ impl Patterns {
     pub fn touch(&mut self, t: &Touch, mut each: impl FnMut(Piece)) {
         let last = t.addr.saturating_add(u64::from(t.size.max(1)) - 1);
         for unit in t.addr >> self.unit_shift..=last >> self.unit_shift {
-            let base = unit << self.unit_shift;
-            let from = (t.addr.max(base) - base) >> self.word_shift;
-            let to = ((last - base) >> self.word_shift).min((self.unit_bytes() >> self.word_shift) - 1);
-            let words = (u64::MAX >> (63 - (to - from))) << from;
+            let words = self.words(unit, t.addr, last);
             let index = self.unit(unit, t.thread, t.object);
             let (new, detailed) = (self.units[index].touched == 0, self.units[index].detailed);
             self.touch_unit(index, t, words);
             each(Piece { index, unit, words, new, detailed });
         }
+    }
+    /// Words of a unit that `[addr, last]` touches; it touches some.
+    #[inline]
+    fn words(&self, unit: u64, addr: u64, last: u64) -> u64 {
+        let base = unit << self.unit_shift;
+        let from = (addr.max(base) - base) >> self.word_shift;
+        let to = ((last - base) >> self.word_shift).min((self.unit_bytes() >> self.word_shift) - 1);
+        (u64::MAX >> (63 - (to - from))) << from
+    }
+    /// What a reference of `size` bytes at `addr`, noted already, touched of a unit; `None` if nothing.
+    pub(crate) fn piece(&self, unit: u64, addr: u64, size: u32) -> Option<Piece> {
+        let last = addr.saturating_add(u64::from(size.max(1)) - 1);
+        if unit < addr >> self.unit_shift || unit > last >> self.unit_shift {
+            return None;
+        }
+        let index = self.index.get(unit)?;
+        let detailed = self.units[index].detailed;
+        Some(Piece { index, unit, words: self.words(unit, addr, last), new: false, detailed })
     }
     #[inline]
     fn unit(&mut self, unit: u64, thread: u32, object: u32) -> usize {

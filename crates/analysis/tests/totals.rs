@@ -225,8 +225,15 @@ fn a_thousand_threads_and_wide_thread_numbers() {
     assert_eq!(a.objects[0].users.len(), 1000);
     assert!(a.objects[0].users.is_sorted());
     let m = machine(2, true);
-    let mut far =
-        Analysis::new(Setup { machine: &m, block_bytes: PAGE, unit_bytes: 64, nodes: &[], cpus: &[], sampled: None, colours: 1 });
+    let mut far = Analysis::new(Setup {
+        machine: &m,
+        block_bytes: PAGE,
+        unit_bytes: 64,
+        nodes: &[],
+        cpus: &[],
+        sampled: None,
+        colours: 1,
+    });
     for thread in [0, 70_000, 2, 70_001, 3, 70_000, 1] {
         far.reference(
             &Merged { addr: 0x10_0000, size: 8, site: 0, weight: 1, thread, op: Op::Atomic, ..Merged::default() },

@@ -47,18 +47,19 @@ pub(super) struct PrivateLine {
 pub(super) struct Private {
     index: SetIndex,
     ways: usize,
+    /// Nothing until the first line: machines have more processors than programs have threads.
     lines: Vec<PrivateLine>,
 }
 
 impl Private {
     pub(super) fn new(sets: u64, ways: u32) -> Private {
-        let lines = vec![PrivateLine::default(); sets as usize * ways as usize];
-        Private { index: SetIndex::new(sets), ways: ways as usize, lines }
+        Private { index: SetIndex::new(sets), ways: ways as usize, lines: Vec::new() }
     }
+    /// The lines of a set, most recent first; none before the first line of all.
     #[inline]
     fn set(&mut self, key: u64) -> &mut [PrivateLine] {
         let from = self.index.of(key) * self.ways;
-        &mut self.lines[from..from + self.ways]
+        self.lines.get_mut(from..from + self.ways).unwrap_or_default()
     }
     /// Finds the line and makes it the most recent of its set.
     #[inline]
@@ -76,6 +77,9 @@ impl Private {
     }
     /// Puts a line that is not there in front; returns the line that had to leave.
     pub(super) fn insert(&mut self, line: PrivateLine) -> Option<PrivateLine> {
+        if self.lines.is_empty() {
+            self.lines = vec![PrivateLine::default(); self.index.sets as usize * self.ways];
+        }
         let set = self.set(line.key);
         let victim = set[set.len() - 1];
         set.rotate_right(1);

@@ -1,8 +1,8 @@
 //! A copy for each node: every node that uses the memory has its own, made by one of its threads.
+use super::units::Units;
 use super::young::Young;
-use crate::blocks::NumberMap;
 use crate::setup::Setup;
-use crate::split::Pieces;
+use crate::split::for_pieces;
 use homenode_analysis::Making;
 use homenode_base::spaces::tag;
 use homenode_trace::{Merged, Op, SampleUnit};
@@ -22,10 +22,9 @@ struct Original {
 /// One [`CopyPerNode`](super::Transform::CopyPerNode).
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
-    originals: NumberMap<Original>,
+    originals: Units<Original>,
     /// Block numbers by index.
     blocks: Vec<u64>,
-    hull: (u64, u64),
     block_shift: u32,
     making: Making,
     /// Node of each thread.
@@ -61,10 +60,11 @@ impl Copies {
             _ => (bytes as u32, 1),
         };
         let original = |(index, block): (usize, &u64)| (*block, Original { index: index as u64, young: Young::NEW });
+        let mut originals = Units::default();
+        originals.add(blocks.iter().enumerate().map(original));
         Copies {
-            originals: blocks.iter().enumerate().map(original).collect(),
+            originals,
             blocks: blocks.to_vec(),
-            hull: (blocks.iter().min().copied().unwrap_or(1), blocks.iter().max().copied().unwrap_or(0)),
             block_shift: setup.block_bytes.trailing_zeros(),
             making,
             nodes,
@@ -79,7 +79,8 @@ impl Copies {
     #[inline]
     fn may_hold(&self, r: &Merged) -> bool {
         let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
-        last < r.addr || (last >> self.block_shift >= self.hull.0 && r.addr >> self.block_shift <= self.hull.1)
+        let hull = self.originals.hull();
+        last < r.addr || (last >> self.block_shift >= hull.0 && r.addr >> self.block_shift <= hull.1)
     }
 
     /// Gives one reference to the copy that it is meant for, in pieces per block.
@@ -91,12 +92,9 @@ impl Copies {
     fn look_up(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
         let shift = self.block_shift;
         let within = |addr: u64| addr & ((1 << shift) - 1);
-        for piece in Pieces::new(r.addr, r.size, shift) {
+        for_pieces(r.addr, r.size, shift, |piece| {
             let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
-            let Some(original) = self.originals.get_mut(&(piece.addr >> shift)) else {
-                out(part);
-                continue;
-            };
+            let Some(original) = self.originals.get_mut(piece.addr >> shift) else { return out(part) };
             let index = original.index;
             let new =
                 r.op != Op::Spin && original.young.is_initialised_by(&r, within(piece.addr), within(piece.last), shift);
@@ -107,7 +105,7 @@ impl Copies {
             } else {
                 self.used(part, index, home, &mut *out);
             }
-        }
+        });
     }
 
     /// Has the other nodes do to their copies what initialises the original.
@@ -148,7 +146,7 @@ impl Copies {
         if self.copied[node].is_empty() {
             self.copied[node] = vec![false; self.blocks.len()];
             for other in 0..self.blocks.len() as u64 {
-                let first = self.originals[&self.blocks[other as usize]].young.first();
+                let first = self.originals.get(self.blocks[other as usize]).and_then(|o| o.young.first());
                 if first.is_some_and(|t| self.nodes.get(t as usize) != Some(&node)) {
                     self.copy_block(node, other, by, &mut *out);
                 }

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
-//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`lives`], [`named`], [`spaces`], [`registry`](crate::registry!), [`ring`],
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`student`], [`lives`], [`named`], [`spaces`], [`registry`](crate::registry!), [`ring`],
 //! [`stackhash`], [`agentplan`], [`agenttable`], [`agentresult`].
 //!
 //! ```
@@ -34,6 +34,7 @@ pub mod ring;
 pub mod rng;
 pub mod spaces;
 pub mod stackhash;
+pub mod student;
 
 pub use cost::{Cost, TotalCost, VirtualTime};
 pub use cpus::{CpuMask, Pinned};

@@ -5,7 +5,7 @@ use anyhow::{Context, bail, ensure};
 use homenode_live::{ActDoc, ReplayDoc};
 use homenode_papers::ReproduceDoc;
 use homenode_placement::plan::Plan;
-use homenode_report::{CheckDoc, InfoDoc, ReportDoc};
+use homenode_report::{CheckDoc, InfoDoc, QuickDoc, ReportDoc};
 use homenode_svmrun::{SvmDoc, SvmReplay, SvmReport};
 use homenode_sweep::SweepDoc;
 use homenode_toolkit::families::ListDoc;
@@ -31,6 +31,7 @@ const DOCUMENTS: &[Document] = &[
     ("list", "homenode list --json", written::<ListDoc>),
     ("migrate", "homenode migrate --json", written::<ActDoc>),
     ("plan", "Plan", written::<Plan>),
+    ("quick", "homenode report --quick --json", written::<QuickDoc>),
     ("record", "homenode record --json", written::<RecordDoc>),
     ("recover", "homenode recover --json", written::<RecoverDoc>),
     ("replay", "homenode migrate --replay --json", written::<ReplayDoc>),

@@ -7,7 +7,7 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`headline`], [`source`], [`text`], [`html`].
+//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`text`], [`html`].
 //!
 //! ```
 //! use homenode_base::TotalCost;
@@ -27,6 +27,7 @@ pub mod html;
 pub mod info;
 pub mod layout;
 pub mod provenance;
+pub mod quick;
 pub mod sampling;
 pub mod source;
 pub mod text;
@@ -37,4 +38,5 @@ pub use doc::ReportDoc;
 pub use info::{CheckDoc, InfoDoc};
 pub use layout::LayoutDoc;
 pub use provenance::Provenance;
+pub use quick::{QuickDoc, QuickFacts};
 pub use sampling::SamplingDoc;

@@ -26,6 +26,16 @@ pub enum SimError {
     /// A thread sits where there is no processor.
     #[error("a thread is mapped to a processor or node that machine {0} does not have")]
     ThreadBinding(String),
+    /// Blocks that cannot be looked at in parts.
+    #[error(
+        "blocks of {block_bytes} bytes on machine {machine} cannot be looked at in parts: that takes an exact recording, misses that all cost their latency, and caches in whose sets many blocks never meet"
+    )]
+    FewColours {
+        /// Block size asked for.
+        block_bytes: u64,
+        /// Machine.
+        machine: String,
+    },
     /// More blocks than an index can name.
     #[error("the program touches more than 2^32 - 2 blocks of {0} bytes; use a larger block")]
     TooManyBlocks(u64),

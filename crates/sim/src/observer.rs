@@ -4,7 +4,7 @@ use homenode_analysis::BlockReference;
 use homenode_base::{Cost, NodeId};
 use homenode_machine::Location;
 use homenode_placement::Access;
-use homenode_trace::Merged;
+use homenode_trace::{Event, Merged};
 
 /// Watches a replay. All addresses are flat: those of different address spaces differ.
 pub(crate) trait Observer {
@@ -14,6 +14,8 @@ pub(crate) trait Observer {
     fn reference(&mut self, r: &Merged, binding: ThreadBinding, flat: u64);
     /// As [`Observer::reference`], where blocks are replayed by colour.
     fn block_reference(&mut self, _: &BlockReference) {}
+    /// The next event.
+    fn event(&mut self, _: &Event) {}
     /// An access that policies are told of, with the block's home under first touch. `flat` as in [`Observer::charge`].
     #[inline]
     fn access(&mut self, _flat: u64, _access: &Access, _home: NodeId) {}

@@ -69,7 +69,8 @@ fn program() -> impl Strategy<Value = Vec<(u32, u8, u64, u32)>> {
 fn trace(steps: &[(u32, u8, u64, u32)]) -> (Vec<Merged>, Vec<(usize, Event)>) {
     let (mut refs, mut events) = (Vec::new(), Vec::new());
     for &(thread, kind, at, size) in steps {
-        let op = [Op::Read, Op::Read, Op::Read, Op::Write, Op::Write, Op::Atomic, Op::Spin, Op::Atomic][usize::from(kind)];
+        let op =
+            [Op::Read, Op::Read, Op::Read, Op::Write, Op::Write, Op::Atomic, Op::Spin, Op::Atomic][usize::from(kind)];
         // In one array, whatever their length: beyond its end each block belongs to what lies there.
         let addr = BASE + at % BYTES + (at >> 12 & 1) * APART;
         if kind == 7 {
@@ -90,10 +91,10 @@ fn machines() -> impl Strategy<Value = Machine> {
 
 fn evaluated(machine: &Machine, block_bytes: u64, steps: &[(u32, u8, u64, u32)], workers: Option<usize>) -> String {
     // Thread 5 has no binding.
-    let bindings: Vec<ThreadBinding> =
-        [0, 1, 2, 3, 4].map(|cpu| ThreadBinding { cpu, node: NodeId([0, 0, 1, 2, 2][usize::from(cpu)]), space: 0 }).into();
-    let setup =
-        Setup { machine, bindings: &bindings, block_bytes, options: ReplayOptions::default(), waits: &[] };
+    let bindings: Vec<ThreadBinding> = [0, 1, 2, 3, 4]
+        .map(|cpu| ThreadBinding { cpu, node: NodeId([0, 0, 1, 2, 2][usize::from(cpu)]), space: 0 })
+        .into();
+    let setup = Setup { machine, bindings: &bindings, block_bytes, options: ReplayOptions::default(), waits: &[] };
     let policies: Vec<Choice> = policies::reported(machine, block_bytes);
     let options = EvalOptions { finding_permille: 0, ..EvalOptions::default() };
     let arrays = Arrays(vec![("a", BASE, APART), ("b", BASE + APART, APART)]);
@@ -109,7 +110,11 @@ fn evaluated(machine: &Machine, block_bytes: u64, steps: &[(u32, u8, u64, u32)],
 }
 
 fn difference(a: &str, b: &str) -> String {
-    a.lines().zip(b.lines()).zip(1..).find(|((a, b), _)| a != b).map_or("lengths".into(), |((a, b), n)| format!("line {n}: {a} | {b}"))
+    a.lines()
+        .zip(b.lines())
+        .zip(1..)
+        .find(|((a, b), _)| a != b)
+        .map_or("lengths".into(), |((a, b), n)| format!("line {n}: {a} | {b}"))
 }
 
 proptest! {

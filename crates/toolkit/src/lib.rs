@@ -7,7 +7,7 @@
 //! **Invariant:** nothing is computed here that another command needs too; every failure is a
 //! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `layout`, `sources`, `sim_memory`, `sim_tiers`,
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `quick`, `layout`, `sources`, `sim_memory`, `sim_tiers`,
 //! [`topo`](mod@topo), [`doctor`](mod@doctor).
 //!
 //! ```
@@ -54,6 +54,7 @@ mod import;
 mod info;
 mod layout;
 mod maintain;
+mod quick;
 mod record;
 mod report;
 mod sim_memory;
@@ -69,6 +70,7 @@ pub use homenode_sim::MissModel;
 pub use import::{ImportDoc, import};
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
+pub use quick::{quick, quick_text};
 pub use record::{RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};

@@ -51,11 +51,11 @@ pub struct ReportRequest {
 }
 
 /// What the request comes to, once for all datasets.
-struct Plan<'r> {
-    request: &'r ReportRequest,
-    bound_machine: BoundMachine,
-    policies: Vec<Choice>,
-    blocks: Vec<u64>,
+pub(crate) struct Plan<'r> {
+    pub(crate) request: &'r ReportRequest,
+    pub(crate) bound_machine: BoundMachine,
+    pub(crate) policies: Vec<Choice>,
+    pub(crate) blocks: Vec<u64>,
 }
 
 /// Replays the dataset(s) and describes what was found.
@@ -69,10 +69,7 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     let progress = &mut Whole { progress, done: 0, total };
     let evaluations = plan.blocks.iter().map(|&b| plan.evaluate(&opened.reader, b, progress));
     let evaluations = evaluations.collect::<Result<Vec<_>, Failure>>()?;
-    let order = match request.order {
-        OrderKind::Model => "model",
-        OrderKind::Recorded { .. } => "as recorded",
-    };
+    let order = order_name(request.order);
     let facts = provenance(&request.dataset, &opened.reader, order);
     let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
     doc.blind = unseen(&opened.reader);
@@ -83,6 +80,14 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
         doc.compare = Some(compare(&plan, (path, second), &doc.evaluations[0], order, progress)?);
     }
     Ok(doc)
+}
+
+/// What an order is called.
+pub(crate) fn order_name(order: OrderKind) -> &'static str {
+    match order {
+        OrderKind::Model => "model",
+        OrderKind::Recorded { .. } => "as recorded",
+    }
 }
 
 fn compare(
@@ -107,7 +112,8 @@ pub fn text(doc: &ReportDoc, width: usize, colour: bool) -> String {
     homenode_report::text::render(doc, homenode_report::text::Style { width, colour })
 }
 
-fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
+/// What a request comes to.
+pub(crate) fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     let bound_machine = BoundMachine::new(machine::named(&request.machine)?, request.map.as_deref())
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let machine = &bound_machine.machine;
@@ -168,16 +174,7 @@ impl Plan<'_> {
         let threads = Threads::new();
         let context = EvalContext { setup, policies: &self.policies, options, workers: &threads };
         let (kind, total) = (self.request.order, whole.total);
-        let mut source = Passes {
-            reader,
-            kind,
-            progress: whole.progress,
-            pass: 0,
-            done: whole.done,
-            total,
-            apart: None,
-            stage: None,
-        };
+        let mut source = Passes { done: whole.done, ..Passes::new(reader, kind, whole.progress, total) };
         whole.done += refs(reader) * self.passes_max();
         let names = NameTable::new(reader)?;
         let mut evaluation = evaluate(&mut source, &mut names.follow(), &context).map_err(blame)?;
@@ -272,7 +269,7 @@ fn verified(source: &mut Passes<'_>, context: &EvalContext<'_>, evaluation: &Eva
 }
 
 /// Whose fault it is that an evaluation cannot be done: mostly the options', else the dataset's.
-fn blame(e: SimError) -> Failure {
+pub(crate) fn blame(e: SimError) -> Failure {
     match e {
         SimError::Trace(_) => Failure::input(e),
         _ => Failure::usage(e),
@@ -289,7 +286,7 @@ struct Whole<'a> {
 }
 
 /// The passes of an evaluation over its dataset, whose progress is shown.
-struct Passes<'a> {
+pub(crate) struct Passes<'a> {
     reader: &'a DatasetReader,
     kind: OrderKind,
     progress: &'a mut dyn Progress,
@@ -299,9 +296,21 @@ struct Passes<'a> {
     done: u64,
     total: u64,
     /// Threads that the recording put one after the other.
-    apart: Option<Apart>,
+    pub(crate) apart: Option<Apart>,
     /// What passes are now; by default what evaluations do.
     stage: Option<&'static str>,
+}
+
+impl<'a> Passes<'a> {
+    /// None yet, of `total` references that are read in all.
+    pub(crate) fn new(
+        reader: &'a DatasetReader,
+        kind: OrderKind,
+        progress: &'a mut dyn Progress,
+        total: u64,
+    ) -> Passes<'a> {
+        Passes { reader, kind, progress, pass: 0, done: 0, total, apart: None, stage: None }
+    }
 }
 
 /// One of them.

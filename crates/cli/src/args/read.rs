@@ -106,6 +106,7 @@ pub(crate) struct Export {
   homenode report app.hnt
   homenode report app.hnt -o app.html --machine butterfly --policy first-touch --policy 'ace(2)'
   homenode report before.hnt --compare after.hnt
+  homenode report app.hnt --quick
   homenode report app.hnt --verify
   homenode topo --measure && homenode report app.hnt --machine this --model overlap
 
@@ -153,6 +154,10 @@ pub(crate) struct Report {
     /// Price every policy and bound again, from its placements, by the independent checker; fails if one differs.
     #[arg(long)]
     pub(crate) verify: bool,
+    /// A first answer in a fraction of the time: some of the pages are replayed, and everything is told with the range in which the
+    /// whole report would find it. No findings.
+    #[arg(long, conflicts_with_all = ["output", "compare", "verify", "charge_spins"])]
+    pub(crate) quick: bool,
     /// Print the document as JSON.
     #[arg(long, conflicts_with = "output")]
     pub(crate) json: bool,

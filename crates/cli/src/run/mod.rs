@@ -196,6 +196,11 @@ fn report(a: Report, quiet: bool) -> Done {
         output::refuse_kind(path, &["html", "htm", "json"])?;
         output::refuse_existing(path, a.force)?;
     }
+    if a.quick {
+        let doc = toolkit::quick(&request, &mut Bar::new(quiet))?;
+        let (width, colour) = terminal();
+        return print(&if a.json { doc.to_json() } else { toolkit::quick_text(&doc, width, colour) });
+    }
     let doc = toolkit::report(&request, &mut Bar::new(quiet))?;
     if a.json {
         return print(&doc.to_json());

@@ -1,5 +1,6 @@
 //! One screen of text: the finding in a sentence, then tables.
 mod info;
+mod quick;
 mod sections;
 mod terminal;
 
@@ -8,6 +9,7 @@ use crate::{headline, layout};
 use homenode_sim::Verified;
 use homenode_sim::evidence::Doubt;
 use homenode_table::clean;
+pub use quick::render_quick;
 pub(crate) use sections::sorted;
 use terminal::{Paint, wrap};
 

@@ -1,7 +1,10 @@
 //! From a trace to an [`Evaluation`]: one pass for policies, bounds and analysis, one for what the candidates of findings
 //! are worth, and one for all findings together.
+mod batches;
+pub mod estimate;
 mod findings;
 mod first_pass;
+mod lookup;
 mod objects;
 mod rows;
 mod shards;
@@ -10,6 +13,7 @@ use crate::SimError;
 use crate::colours::colours;
 use crate::engine::{Engine, Priced, Watched};
 use crate::evaluation::Evaluation;
+use crate::observer::Observer;
 use crate::setup::Setup;
 use crate::workers::Workers;
 use first_pass::FirstPassObserver;

@@ -17,11 +17,11 @@ pub struct ObjectRange {
 /// Objects in the address spaces of a dataset. Events come in merged order between the references; questions about
 /// addresses are about now, those about names come at the end.
 pub trait Objects: Send {
-    /// The same world before its first event, for whoever follows other references; `None` if there cannot be several.
+    /// A copy of this world before its first event, for whoever follows other references; `None` if there cannot be several.
     fn fork(&self) -> Option<Box<dyn Objects + '_>> {
         None
     }
-    /// The next event.
+    /// The next event; those that only order threads may be left out.
     fn event(&mut self, event: &Event);
     /// What lies at this address of this address space.
     fn at(&mut self, space: u32, addr: u64) -> ObjectRange;

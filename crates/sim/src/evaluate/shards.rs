@@ -1,23 +1,21 @@
 //! The first pass in shards: blocks of different [colours](crate::colours) are replayed by different replays, at the same time
 //! where there are workers, while the references after them are read.
 use super::EvalContext;
+use super::batches::{Routes, Shard, replay};
 use super::first_pass::FirstPassObserver;
 use super::objects::{FlatNames, Objects};
 use crate::SimError;
 use crate::engine::{Priced, Watched};
 use crate::front::Front;
 use crate::split::for_pieces;
-use crate::workers::{Job, Workers};
+use crate::workers::Workers;
 use homenode_analysis::{Analysed, Analysis, BlockReference, Locked, Overview};
 use homenode_base::spaces::tag;
 use homenode_placement::policies::Choice;
 use homenode_trace::event::EventKind;
-use homenode_trace::order::{Source, Stream};
+use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
-use std::sync::Arc;
 
-/// References read at once: enough that handing them over costs nothing, few enough to stay in a cache.
-const BATCH_REFS: usize = 1 << 16;
 /// Shards for each worker, so that none waits long for the last.
 const SHARDS_EACH: usize = 2;
 
@@ -36,10 +34,9 @@ pub(super) fn first_pass(
 ) -> Result<(Priced, Analysed), SimError> {
     let setup = context.setup;
     let mut forks: Vec<_> = (0..shards(seen.colours, context.workers)).filter_map(|_| objects.fork()).collect();
-    let shard = |objects| -> Result<Shard<'_>, SimError> {
+    let shard = |objects| -> Result<Shard<'_, _>, SimError> {
         let observer = FirstPassObserver::new(Analysis::of_colours(seen.clone()), objects, setup.bindings);
-        let pass = Watched::new(setup, choices, Some(context.options.start), observer)?;
-        Ok(Shard { pass, inbox: Inbox::default() })
+        Ok(Shard::new(Watched::new(setup, choices, Some(context.options.start), observer)?))
     };
     let mut all = forks.iter_mut().map(|o| shard(&mut **o)).collect::<Result<Vec<_>, SimError>>()?;
     let mut router = Router {
@@ -51,51 +48,12 @@ pub(super) fn first_pass(
         objects,
     };
     let mut stream = source.stream(0)?;
-    match &mut all[..] {
-        [only] => alone(&mut *stream, &mut router, only)?,
-        _ => together(&mut *stream, &mut router, &mut all, context.workers)?,
-    }
+    replay(&mut *stream, &mut router, &mut all, context.workers)?;
     drop(stream);
     finish(all, router)
 }
 
-/// One shard: nothing is handed over.
-fn alone(stream: &mut dyn Stream, router: &mut Router<'_>, only: &mut Shard<'_>) -> Result<(), SimError> {
-    while let Some(piece) = stream.pull()? {
-        piece.refs.iter().for_each(|r| router.reference(r, |_, r| only.pass.replay.block_reference(&r)));
-        if let Some((event, _)) = piece.event {
-            router.event(event);
-            only.pass.replay.observer().event(event);
-        }
-    }
-    Ok(())
-}
-
-/// Shards work on a batch while the next one is read.
-fn together(
-    stream: &mut dyn Stream,
-    router: &mut Router<'_>,
-    shards: &mut [Shard<'_>],
-    workers: &dyn Workers,
-) -> Result<(), SimError> {
-    let mut next: Vec<Inbox> = shards.iter().map(|_| Inbox::default()).collect();
-    let mut more = Ok(true);
-    while more? {
-        shards.iter_mut().zip(&mut next).for_each(|(shard, next)| std::mem::swap(&mut shard.inbox, next));
-        more = Ok(false);
-        let mut jobs: Vec<Job<'_>> = shards.iter_mut().map(|s| Box::new(|| s.work()) as Job<'_>).collect();
-        workers.run(&mut || more = router.fill(stream, &mut next), &mut jobs);
-        drop(jobs);
-        if matches!(more, Ok(false)) {
-            shards.iter_mut().zip(&mut next).for_each(|(shard, next)| std::mem::swap(&mut shard.inbox, next));
-            workers
-                .run(&mut || (), &mut shards.iter_mut().map(|s| Box::new(|| s.work()) as Job<'_>).collect::<Vec<_>>());
-        }
-    }
-    Ok(())
-}
-
-fn finish(shards: Vec<Shard<'_>>, router: Router<'_>) -> Result<(Priced, Analysed), SimError> {
+fn finish(shards: Vec<Shard<'_, FirstPassObserver<'_>>>, router: Router<'_>) -> Result<(Priced, Analysed), SimError> {
     let (mut priced, mut analyses, mut names) = (None::<Priced>, Vec::new(), None);
     for shard in shards {
         let (part, observer) = shard.pass.finish()?;
@@ -114,34 +72,6 @@ fn finish(shards: Vec<Shard<'_>>, router: Router<'_>) -> Result<(Priced, Analyse
     Ok((priced, Analysis::finish_all(analyses, router.overview, refs, &FlatNames(names))))
 }
 
-/// What a shard is to do next.
-#[derive(Default)]
-struct Inbox {
-    refs: Vec<BlockReference>,
-    /// Each after so many of the references.
-    events: Vec<(usize, Arc<Event>)>,
-}
-
-/// Blocks of some colours.
-struct Shard<'m> {
-    pass: Watched<'m, FirstPassObserver<'m>>,
-    inbox: Inbox,
-}
-
-impl Shard<'_> {
-    fn work(&mut self) {
-        let Shard { pass, inbox } = self;
-        let mut done = 0;
-        for (at, event) in inbox.events.drain(..) {
-            inbox.refs[done..at].iter().for_each(|r| pass.replay.block_reference(r));
-            pass.replay.observer().event(&event);
-            done = at;
-        }
-        inbox.refs[done..].iter().for_each(|r| pass.replay.block_reference(r));
-        inbox.refs.clear();
-    }
-}
-
 /// Sees all references in order and sends each block's to its shard.
 struct Router<'a> {
     front: Front,
@@ -154,23 +84,7 @@ struct Router<'a> {
     objects: &'a dyn Objects,
 }
 
-impl Router<'_> {
-    /// Reads a batch; whether there is more.
-    fn fill(&mut self, stream: &mut dyn Stream, next: &mut [Inbox]) -> Result<bool, SimError> {
-        let mut read = 0;
-        while read < BATCH_REFS {
-            let Some(piece) = stream.pull()? else { return Ok(false) };
-            read += piece.refs.len();
-            piece.refs.iter().for_each(|r| self.reference(r, |shard, r| next[shard].refs.push(r)));
-            if let Some((event, _)) = piece.event {
-                self.event(event);
-                let event = Arc::new(event.clone());
-                next.iter_mut().for_each(|inbox| inbox.events.push((inbox.refs.len(), event.clone())));
-            }
-        }
-        Ok(true)
-    }
-
+impl Routes for Router<'_> {
     #[inline]
     fn reference(&mut self, r: &Merged, mut send: impl FnMut(usize, BlockReference)) {
         let Some((place, t)) = self.front.reference(r) else { return };

@@ -1,12 +1,5 @@
 //! What several seeds say together.
-
-/// Two-sided 95 % points of Student's t with 1 to 30 degrees of freedom.
-const STUDENT_95: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
-/// With more.
-const NORMAL_95: f64 = 1.960;
+use homenode_base::student::two_sided_95;
 
 /// A mean with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +17,7 @@ impl Interval {
         let mean = values.iter().sum::<f64>() / n.max(1.0);
         let ends = (values.len() > 1).then(|| {
             let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-            let t = STUDENT_95.get(values.len() - 2).copied().unwrap_or(NORMAL_95);
+            let t = two_sided_95(values.len() - 1);
             let half = t * (variance / n).sqrt();
             (mean - half, mean + half)
         });

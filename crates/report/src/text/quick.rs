@@ -1,0 +1,91 @@
+//! A first answer for a terminal.
+use super::terminal::{Paint, render as table, wrap};
+use super::{Style, WIDTH_MIN, join};
+use crate::quick::{Beside, QuickDoc, QuickRow, Verdict, between, cost};
+use crate::units::{CostUnit, bytes, count, percent};
+use homenode_sim::evaluation::Interval;
+use homenode_table::{Column, Table, clean};
+
+/// A first answer in lines, each ending in a newline.
+pub fn render_quick(doc: &QuickDoc, style: Style) -> String {
+    let (width, paint) = (style.width.max(WIDTH_MIN), Paint(style.colour));
+    let share = doc.replayed as f64 / doc.refs.max(1) as f64;
+    let heading = format!(
+        "{} on {}: a first answer, from {} of {} colours of {} blocks, {} of {} references",
+        clean(&doc.provenance.dataset),
+        doc.machine,
+        doc.looked_at,
+        doc.colours,
+        bytes(doc.block_bytes),
+        percent(share),
+        count(doc.refs)
+    );
+    let mut lines: Vec<String> = wrap(&heading, width, 2).iter().map(|l| paint.bold(l)).collect();
+    lines.extend(wrap(&clean(&doc.binding), width, 2).iter().map(|l| paint.dim(l)));
+    lines.push(String::new());
+    let colour = |line: &String| match doc.verdict {
+        Verdict::Little => paint.good(line),
+        Verdict::Worth | Verdict::CannotTell => paint.warn(line),
+    };
+    lines.extend(wrap(&doc.sentence, width, 2).iter().map(colour));
+    lines.push(String::new());
+    lines.extend(table(&rows(doc), width, paint));
+    if let Some(transfer) = doc.transfer.filter(|t| t.high > 0.0) {
+        let sentence = format!("lines from other caches: {} of first touch, wherever pages are", shares(transfer));
+        lines.extend(wrap(&sentence, width, 2).iter().map(|l| paint.dim(l)));
+    }
+    if !doc.objects.is_empty() {
+        lines.push(String::new());
+        lines.extend(table(&objects(doc), width, paint));
+    }
+    lines.push(String::new());
+    lines.extend(notes(doc).iter().flat_map(|n| wrap(n, width, 2)).map(|l| paint.dim(&l)));
+    join(lines)
+}
+
+fn rows(doc: &QuickDoc) -> Table {
+    let unit = CostUnit::of(&doc.unit);
+    let columns = ["total", "of first touch", ""].map(Column::number);
+    let mut out = Table::new(std::iter::once(Column::words("Policies and bounds", 14)).chain(columns).collect());
+    let total = |i: Interval| match (unit.cost(cost(i.low)), unit.cost(cost(i.high))) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    };
+    let row = |r: &QuickRow| {
+        let word = match r.beside {
+            Beside::CannotTell => "cannot tell",
+            Beside::Less => "less",
+            Beside::More => "more",
+            Beside::Same | Beside::Nothing => "",
+        };
+        vec![r.name.clone(), total(r.total), r.ratio.map_or(String::new(), shares), word.to_owned()]
+    };
+    doc.optimum.iter().chain(&doc.policies).for_each(|r| out.push_words(row(r)));
+    out
+}
+
+fn objects(doc: &QuickDoc) -> Table {
+    let columns = ["of first touch", "of it remote", "from caches"].map(Column::number);
+    let mut out = Table::new(std::iter::once(Column::words("Data", 20)).chain(columns).collect());
+    doc.objects.iter().for_each(|o| {
+        out.push_words(vec![clean(&o.name), shares(o.share), percent(o.remote), percent(o.transfer)]);
+    });
+    out
+}
+
+fn shares(i: Interval) -> String {
+    if i.high.is_finite() { between(i.low, i.high) } else { "cannot tell".to_owned() }
+}
+
+fn notes(doc: &QuickDoc) -> Vec<String> {
+    let mut out = vec![
+        "Ranges: 95 % confidence. A block that few others are like may cost more; objects of few blocks may be missing.".to_owned(),
+    ];
+    out.extend(doc.evidence.gaps.iter().map(|g| g.sentence.clone()));
+    out.extend(doc.warnings.iter().cloned());
+    out.push(format!(
+        "Not looked at: which changes of the program would save that, false sharing, patterns. homenode report {} tells.",
+        clean(&doc.provenance.dataset)
+    ));
+    out
+}

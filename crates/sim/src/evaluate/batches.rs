@@ -1,0 +1,134 @@
+//! References handed over to shards in batches: shards work on one while the next is read.
+use crate::SimError;
+use crate::engine::Watched;
+use crate::observer::Observer;
+use crate::workers::{Job, Workers};
+use homenode_analysis::BlockReference;
+use homenode_trace::event::EventKind;
+use homenode_trace::order::Stream;
+use homenode_trace::{Event, Merged};
+use std::sync::Arc;
+
+/// References read at once: enough that handing them over costs nothing, few enough to stay in a cache.
+const BATCH_REFS: usize = 1 << 16;
+/// An event takes as much memory as so many references.
+const EVENT_REFS: usize = 4;
+
+/// Sees all references in order and sends those to blocks to their shards.
+pub(super) trait Routes {
+    /// The next reference: calls `send` with a shard for each block of it that a shard has.
+    fn reference(&mut self, r: &Merged, send: impl FnMut(usize, BlockReference));
+    /// The next event; every shard gets it, unless it is one that orders threads.
+    fn event(&mut self, event: &Event);
+}
+
+/// What a shard is to do next.
+#[derive(Default)]
+struct Inbox {
+    refs: Vec<BlockReference>,
+    /// Each after so many of the references.
+    events: Vec<(usize, Arc<Event>)>,
+}
+
+/// Blocks of some colours.
+pub(super) struct Shard<'m, O> {
+    pub(super) pass: Watched<'m, O>,
+    inbox: Inbox,
+}
+
+impl<'m, O: Observer + Send> Shard<'m, O> {
+    pub(super) fn new(pass: Watched<'m, O>) -> Shard<'m, O> {
+        Shard { pass, inbox: Inbox::default() }
+    }
+
+    fn work(&mut self) {
+        let Shard { pass, inbox } = self;
+        let mut done = 0;
+        for (at, event) in inbox.events.drain(..) {
+            inbox.refs[done..at].iter().for_each(|r| pass.replay.block_reference(r));
+            pass.replay.observer().event(&event);
+            done = at;
+        }
+        inbox.refs[done..].iter().for_each(|r| pass.replay.block_reference(r));
+        inbox.refs.clear();
+    }
+}
+
+/// Replays a stream.
+pub(super) fn replay<O: Observer + Send>(
+    stream: &mut dyn Stream,
+    router: &mut impl Routes,
+    shards: &mut [Shard<'_, O>],
+    workers: &dyn Workers,
+) -> Result<(), SimError> {
+    match shards {
+        [only] => alone(stream, router, only),
+        _ => together(stream, router, shards, workers),
+    }
+}
+
+/// One shard: nothing is handed over.
+fn alone<O: Observer>(
+    stream: &mut dyn Stream,
+    router: &mut impl Routes,
+    only: &mut Shard<'_, O>,
+) -> Result<(), SimError> {
+    while let Some(piece) = stream.pull()? {
+        piece.refs.iter().for_each(|r| router.reference(r, |_, r| only.pass.replay.block_reference(&r)));
+        if let Some((event, _)) = piece.event {
+            router.event(event);
+            only.pass.replay.observer().event(event);
+        }
+    }
+    Ok(())
+}
+
+/// Shards work on a batch while the next one is read.
+fn together<O: Observer + Send>(
+    stream: &mut dyn Stream,
+    router: &mut impl Routes,
+    shards: &mut [Shard<'_, O>],
+    workers: &dyn Workers,
+) -> Result<(), SimError> {
+    let mut next: Vec<Inbox> = shards.iter().map(|_| Inbox::default()).collect();
+    let mut more = Ok(true);
+    while more? {
+        shards.iter_mut().zip(&mut next).for_each(|(shard, next)| std::mem::swap(&mut shard.inbox, next));
+        more = Ok(false);
+        let mut jobs: Vec<Job<'_>> = shards.iter_mut().map(|s| Box::new(|| s.work()) as Job<'_>).collect();
+        workers.run(&mut || more = fill(stream, router, &mut next), &mut jobs);
+        drop(jobs);
+        if matches!(more, Ok(false)) {
+            shards.iter_mut().zip(&mut next).for_each(|(shard, next)| std::mem::swap(&mut shard.inbox, next));
+            workers
+                .run(&mut || (), &mut shards.iter_mut().map(|s| Box::new(|| s.work()) as Job<'_>).collect::<Vec<_>>());
+        }
+    }
+    Ok(())
+}
+
+/// Reads a batch; whether there is more.
+fn fill(stream: &mut dyn Stream, router: &mut impl Routes, next: &mut [Inbox]) -> Result<bool, SimError> {
+    let mut read = 0;
+    while read < BATCH_REFS {
+        let Some(piece) = stream.pull()? else { return Ok(false) };
+        read += piece.refs.len();
+        piece.refs.iter().for_each(|r| router.reference(r, |shard, r| next[shard].refs.push(r)));
+        if let Some((event, _)) = piece.event {
+            router.event(event);
+            if orders(event) {
+                continue;
+            }
+            read += EVENT_REFS;
+            let event = Arc::new(event.clone());
+            next.iter_mut().for_each(|inbox| inbox.events.push((inbox.refs.len(), event.clone())));
+        }
+    }
+    Ok(true)
+}
+
+/// Whether all that an event does is to order threads, which has been done.
+fn orders(event: &Event) -> bool {
+    use EventKind as E;
+    matches!(event.kind, E::Release { .. } | E::Acquire { .. } | E::AcqRel { .. })
+}

@@ -1,0 +1,298 @@
+//! A first answer: some of the [colours](crate::colours) are replayed, exactly, and say what all of them come to.
+mod costs;
+mod inference;
+mod known;
+
+use super::batches::{Routes, Shard, replay};
+use super::lookup::Lookup;
+use super::objects::{FlatNames, Objects};
+use super::{EvalContext, FIRST_TOUCH, in_registry_order, rows};
+use crate::SimError;
+use crate::colours::colours;
+use crate::engine::{Priced, Watched};
+use crate::front::Front;
+use crate::split::Pieces;
+use costs::{Costs, ObjectCost};
+use homenode_analysis::rows::Interval;
+use homenode_analysis::{BlockReference, Locked, Names, UNKNOWN_OBJECT};
+use homenode_base::{Rng, TotalCost};
+use homenode_placement::policies::Choice;
+use homenode_trace::order::Source;
+use homenode_trace::{Event, Merged, Op};
+use inference::Sample;
+use known::Known;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer colours are no population to draw from.
+pub const COLOURS_MIN: u64 = 8;
+/// Colours that are replayed at least and at most.
+const LOOKED_AT: (u64, u64) = (4, 8);
+/// Objects that are told of.
+const OBJECTS_MAX: usize = 12;
+/// Of what was replayed, they cost so much at least.
+const SHARE_MIN: f64 = 0.002;
+
+/// What some colours say of a dataset on one machine at one block size. Costs are in the machine's unit; intervals are those of 95 %
+/// confidence.
+#[derive(Clone, Debug, Default)]
+pub struct Estimate {
+    /// References of all colours, busy waiting among them.
+    pub refs: u64,
+    /// Of these, busy waiting.
+    pub spins: u64,
+    /// References that were replayed.
+    pub replayed: u64,
+    /// References of threads that the dataset does not have.
+    pub strangers: u64,
+    /// Colours.
+    pub colours: u64,
+    /// Of these, so many were replayed.
+    pub looked_at: u64,
+    /// Blocks touched, of the colours replayed.
+    pub blocks: u64,
+    /// Policies in registry order.
+    pub policies: Vec<EstimateRow>,
+    /// Bounds; the lowest first.
+    pub optimum: Vec<EstimateRow>,
+    /// Cache-to-cache transfers as a share of the first-touch total; null without first touch.
+    pub transfer: Option<Interval>,
+    /// Data objects with the largest shares, largest first.
+    pub objects: Vec<ObjectEstimate>,
+}
+
+/// A policy or bound.
+#[derive(Clone, Debug)]
+pub struct EstimateRow {
+    /// Name, with parameters.
+    pub name: String,
+    /// Whether some placement reaches it; not where it is only a bound.
+    pub reached: bool,
+    /// Total, transfers among it.
+    pub total: Interval,
+    /// The total over that of first touch; null without first touch.
+    pub ratio: Option<Interval>,
+}
+
+/// A data object.
+#[derive(Clone, Debug)]
+pub struct ObjectEstimate {
+    /// What people call it.
+    pub name: String,
+    /// Kind: global, heap and so on.
+    pub kind: String,
+    /// Share of the first-touch total that it costs.
+    pub share: Interval,
+    /// Of its cost as far as it was replayed, what memory of other nodes and transfers from other caches have, 0 to 1.
+    pub remote: f64,
+    /// See `remote`.
+    pub transfer: f64,
+}
+
+/// Estimates what an evaluation would find, by some of the colours. `seed` draws them.
+///
+/// # Errors
+/// As [`evaluate`](super::evaluate()); blocks have fewer than [`COLOURS_MIN`] colours ([`SimError::FewColours`]), as those of samples do.
+pub fn estimate(
+    source: &mut dyn Source,
+    objects: &dyn Objects,
+    context: &EvalContext<'_>,
+    seed: u64,
+) -> Result<Estimate, SimError> {
+    let (setup, all) = (context.setup, colours(&context.setup));
+    let drawn = draw(all, seed);
+    let mut forks: Vec<_> = drawn.iter().filter_map(|_| objects.fork()).collect();
+    if all < COLOURS_MIN || forks.len() < drawn.len() {
+        return Err(SimError::FewColours { block_bytes: setup.block_bytes, machine: setup.machine.name.clone() });
+    }
+    let choices = in_registry_order(context.policies, setup)?;
+    let shard = |objects| -> Result<Shard<'_, _>, SimError> {
+        let costs = Costs::new(Lookup::new(objects));
+        Ok(Shard::new(Watched::new(setup, &choices, Some(context.options.start), costs)?))
+    };
+    let mut shards = forks.iter_mut().map(|o| shard(&mut **o)).collect::<Result<Vec<_>, SimError>>()?;
+    let mut router = Router::new(context, all, &drawn);
+    replay(&mut *source.stream(0)?, &mut router, &mut shards, context.workers)?;
+    let mut parts = Vec::new();
+    for shard in shards {
+        let (priced, costs) = shard.pass.finish()?;
+        parts.push((priced, costs.rows().iter().copied().collect()));
+    }
+    Ok(Looked { choices: &choices, router, drawn, parts }.estimate(&*forks[0]))
+}
+
+/// The colours to replay, ascending: a fixed part of them, drawn without replacement.
+fn draw(colours: u64, seed: u64) -> Vec<usize> {
+    let wanted = (colours / 4).clamp(LOOKED_AT.0, LOOKED_AT.1).min(colours) as usize;
+    let (mut rng, mut drawn) = (Rng::new(seed), BTreeSet::new());
+    while drawn.len() < wanted {
+        drawn.insert(rng.below(colours) as usize);
+    }
+    drawn.into_iter().collect()
+}
+
+/// Sees all references and sends on those of some colours.
+struct Router {
+    front: Front,
+    known: Known,
+    /// By colour, which shard has it.
+    shard_of: Vec<Option<usize>>,
+    block_shift: u32,
+    replayed: u64,
+}
+
+impl Router {
+    fn new(context: &EvalContext<'_>, colours: u64, drawn: &[usize]) -> Router {
+        let setup = context.setup;
+        let line_bytes = setup.machine.sections.caches.as_ref().map_or(64, |c| c.line_bytes);
+        let mut shard_of = vec![None; colours as usize];
+        drawn.iter().enumerate().for_each(|(shard, colour)| shard_of[*colour] = Some(shard));
+        Router {
+            front: Front::new(setup.bindings),
+            known: Known::new(colours as usize, line_bytes.trailing_zeros()),
+            shard_of,
+            block_shift: setup.block_bytes.trailing_zeros(),
+            replayed: 0,
+        }
+    }
+}
+
+impl Router {
+    /// Notes what a reference touches of one block, from a flat address to so many bytes beyond it; which shard is to replay it, if
+    /// any is.
+    #[inline(always)]
+    fn piece(&mut self, r: &Merged, (addr, beyond): (u64, u64), number: u64) -> Option<(usize, BlockReference)> {
+        let colour = (addr >> self.block_shift) as usize & (self.shard_of.len() - 1);
+        self.known.reference(colour, (addr, addr.saturating_add(beyond)), r.thread, r.op);
+        let shard = self.shard_of[colour]?;
+        let (site, thread, op, locked) = (r.site, r.thread, r.op, Locked::default());
+        Some((shard, BlockReference { addr, number, locked, size: beyond as u32 + 1, site, thread, op, begins: true }))
+    }
+}
+
+impl Routes for Router {
+    #[inline(always)]
+    fn reference(&mut self, r: &Merged, mut send: impl FnMut(usize, BlockReference)) {
+        let Some((place, t)) = self.front.reference(r) else { return };
+        if r.op == Op::Spin {
+            return;
+        }
+        // Almost every reference is to one block; a loop would cost more than all that is done here.
+        let (shift, beyond) = (self.block_shift, u64::from(r.size.max(1)) - 1);
+        match r.addr.checked_add(beyond) {
+            Some(last) if last >> shift == r.addr >> shift => {
+                if let Some((shard, piece)) = self.piece(r, (r.addr ^ place.space_tag, beyond), t.0) {
+                    self.replayed += 1;
+                    send(shard, piece);
+                }
+            }
+            _ => {
+                let mut begins = true;
+                for piece in Pieces::new(r.addr, r.size, shift) {
+                    let bytes = (piece.addr ^ place.space_tag, piece.last - piece.addr);
+                    if let Some((shard, piece)) = self.piece(r, bytes, t.0) {
+                        self.replayed += u64::from(begins);
+                        send(shard, BlockReference { begins, ..piece });
+                        begins = false;
+                    }
+                }
+            }
+        }
+    }
+    fn event(&mut self, _: &Event) {}
+}
+
+/// What was looked at, a part a colour.
+struct Looked<'c> {
+    choices: &'c [Choice],
+    router: Router,
+    drawn: Vec<usize>,
+    parts: Vec<(Priced, BTreeMap<u32, ObjectCost>)>,
+}
+
+impl Looked<'_> {
+    fn estimate(&self, objects: &dyn Objects) -> Estimate {
+        let Router { front, known, .. } = &self.router;
+        let sample =
+            Sample::new(self.router.shard_of.len(), &[self.counts(&known.misses), self.counts(&known.handovers)]);
+        let base = self.choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
+        let base = base.map(|i| self.values(|p| p.total(i)));
+        let share = |values: &[f64]| base.as_ref().map(|base| sample.share(values, base));
+        let policy = |(choice, i): (&Choice, usize)| {
+            let values = self.values(|p| p.total(i));
+            let ratio = match &base {
+                Some(_) if choice.spec.name == FIRST_TOUCH => Some(Interval { low: 1.0, high: 1.0 }),
+                base => base.as_ref().map(|base| sample.ratio(&values, base)),
+            };
+            EstimateRow { name: choice.to_string(), reached: true, total: sample.total(&values), ratio }
+        };
+        let bounds = self.parts.iter().map(|(p, _)| rows::optimum(p.bounds, p.totals.transfer_cost));
+        let bounds: Vec<_> = bounds.collect();
+        let optimum = bounds[0].iter().enumerate().map(|(i, bound)| {
+            let values: Vec<f64> = bounds.iter().map(|part| part[i].total.as_f64()).collect();
+            // No bound is above what first touch costs.
+            EstimateRow {
+                name: bound.name.clone(),
+                reached: bound.exact,
+                total: sample.total(&values),
+                ratio: share(&values),
+            }
+        });
+        let mut totals = crate::evaluation::Totals::default();
+        front.finish(&mut totals);
+        Estimate {
+            refs: totals.refs,
+            spins: totals.spins,
+            replayed: self.router.replayed,
+            strangers: front.strangers,
+            colours: self.router.shard_of.len() as u64,
+            looked_at: self.drawn.len() as u64,
+            blocks: self.parts.iter().map(|(p, _)| p.blocks.len() as u64).sum(),
+            policies: self.choices.iter().zip(0..).map(policy).collect(),
+            optimum: optimum.collect(),
+            transfer: share(&self.values(|p| p.totals.transfer_cost)),
+            objects: self.objects(objects, share),
+        }
+    }
+
+    fn values(&self, of: impl Fn(&Priced) -> TotalCost) -> Vec<f64> {
+        self.parts.iter().map(|(p, _)| of(p).as_f64()).collect()
+    }
+
+    /// Of what is known of all colours, the sum and the values of those looked at.
+    fn counts(&self, by_colour: &[u64]) -> (f64, Vec<f64>) {
+        let seen = self.drawn.iter().map(|colour| by_colour[*colour] as f64);
+        (by_colour.iter().map(|n| *n as f64).sum(), seen.collect())
+    }
+
+    fn objects(&self, objects: &dyn Objects, share: impl Fn(&[f64]) -> Option<Interval>) -> Vec<ObjectEstimate> {
+        let mut sums: BTreeMap<u32, ObjectCost> = BTreeMap::new();
+        for (object, cost) in self.parts.iter().flat_map(|(_, costs)| costs) {
+            sums.entry(*object).or_default().add(cost);
+        }
+        let mut dearest: Vec<(u32, ObjectCost)> = sums.into_iter().collect();
+        dearest.sort_by_key(|(object, sum)| (std::cmp::Reverse(sum.cost), *object));
+        let row = |(object, sum): (u32, ObjectCost)| {
+            let values: Vec<f64> =
+                self.parts.iter().map(|(_, costs)| costs.get(&object).map_or(0.0, |c| c.cost.as_f64())).collect();
+            let name = match object {
+                UNKNOWN_OBJECT => homenode_analysis::ObjectName {
+                    name: "unknown memory".into(),
+                    kind: "unknown".into(),
+                    ..Default::default()
+                },
+                _ => FlatNames(objects).object(object),
+            };
+            let of = |part: TotalCost| part.as_f64() / sum.cost.as_f64().max(1.0);
+            Some(ObjectEstimate {
+                name: name.name,
+                kind: name.kind,
+                share: share(&values)?,
+                remote: of(sum.remote),
+                transfer: of(sum.transfer),
+            })
+        };
+        let all: f64 = dearest.iter().map(|(_, sum)| sum.cost.as_f64()).sum();
+        let told = dearest.into_iter().take(OBJECTS_MAX).filter(|(_, sum)| sum.cost.as_f64() >= all * SHARE_MIN);
+        told.filter_map(row).collect()
+    }
+}

@@ -1,0 +1,173 @@
+//! A first answer from some colours, beside the whole one.
+mod common;
+use common::objects::Arrays;
+use homenode_base::{NodeId, Rng};
+use homenode_machine::models;
+use homenode_placement::policies::{self, Choice};
+use homenode_sim::{
+    Alone, Estimate, EvalContext, EvalOptions, Evaluation, Job, ReplayOptions, Setup, SimError, ThreadBinding, Workers,
+    estimate, evaluate,
+};
+use homenode_trace::order::Listed;
+use homenode_trace::{Merged, Op};
+
+const BASE: u64 = 0x10_0000_0000;
+const HOT: u64 = 0x20_0000_0000;
+
+/// Four workers that take jobs in an order of their own.
+struct Four;
+
+impl Workers for Four {
+    fn count(&self) -> usize {
+        4
+    }
+    fn run(&self, here: &mut dyn FnMut(), jobs: &mut [Job<'_>]) {
+        jobs.iter_mut().rev().for_each(|job| job());
+        here();
+    }
+}
+
+/// Both answers, on the machine `two-socket` with pages of 4 KiB.
+fn both(refs: &[Merged], seeds: &[u64]) -> (Evaluation, Vec<Estimate>) {
+    let machine = models::find("two-socket").unwrap();
+    let bindings: Vec<ThreadBinding> =
+        (0..4).map(|t| ThreadBinding { cpu: t * 4, node: NodeId(u16::from(t >= 2)), space: 0 }).collect();
+    let setup = Setup {
+        machine: &machine,
+        bindings: &bindings,
+        block_bytes: 4096,
+        options: ReplayOptions::default(),
+        waits: &[],
+    };
+    let policies: Vec<Choice> = policies::reported(&machine, 4096);
+    let context = EvalContext { setup, policies: &policies, options: EvalOptions::default(), workers: &Alone };
+    let arrays = Arrays(vec![("data", BASE, HOT - BASE), ("hot", HOT, 1 << 20)]);
+    let truth = evaluate(&mut Listed::with_events(refs, &[]), &mut arrays.clone(), &context).unwrap();
+    let of = |seed: &u64| estimate(&mut Listed::with_events(refs, &[]), &arrays, &context, *seed).unwrap();
+    (truth, seeds.iter().map(of).collect())
+}
+
+fn reference(thread: u32, addr: u64, op: Op) -> Merged {
+    Merged { addr, size: 8, site: 1, weight: 1, thread, op, ..Merged::default() }
+}
+
+/// Half of the pages are used by thread 0 and by one of the others each, which writes a part of it.
+fn mixed(seed: u64, pages: u64) -> Vec<Merged> {
+    let mut rng = Rng::new(seed);
+    let user: Vec<u32> = (0..pages).map(|_| rng.below(4) as u32).collect();
+    let mut refs: Vec<Merged> = (0..pages).map(|p| reference(0, BASE + p * 4096, Op::Write)).collect();
+    refs.extend((0..pages * 150).map(|_| {
+        let (page, at) = (rng.below(pages), rng.below(512) * 8);
+        let thread = if rng.below(10) == 0 { 0 } else { user[page as usize] };
+        reference(thread, BASE + page * 4096 + at, if rng.below(4) == 0 { Op::Write } else { Op::Read })
+    }));
+    refs
+}
+
+/// How many of the true figures lie in their intervals, and how many there are.
+fn held(truth: &Evaluation, found: &Estimate) -> (usize, usize) {
+    let base = truth.policies.iter().find(|p| p.name == "first-touch").unwrap().total.as_f64();
+    let totals = truth.policies.iter().map(|p| p.total).chain(truth.optimum.iter().map(|o| o.total));
+    let rows: Vec<_> = found.policies.iter().chain(&found.optimum).collect();
+    let is_in = |value: f64, (low, high): (f64, f64)| low * (1.0 - 1e-9) <= value && value <= high * (1.0 + 1e-9);
+    let names = truth.policies.iter().map(|p| &p.name).chain(truth.optimum.iter().map(|o| &o.name));
+    assert!(names.eq(rows.iter().map(|r| &r.name)));
+    let good = totals.zip(&rows).flat_map(|(total, row)| {
+        let (total, ratio) = (total.as_f64(), row.ratio.unwrap());
+        [is_in(total, (row.total.low, row.total.high)), is_in(total / base, (ratio.low, ratio.high))]
+    });
+    let share = |name: &str| truth.objects.iter().find(|o| o.name == name).map_or(0.0, |o| o.cost.as_f64() / base);
+    let objects = found.objects.iter().map(|o| is_in(share(&o.name), (o.share.low, o.share.high)));
+    let all: Vec<bool> = good.chain(objects).collect();
+    (all.iter().filter(|g| **g).count(), all.len())
+}
+
+#[test]
+fn nineteen_intervals_in_twenty_hold_the_whole_answer() {
+    let seeds: Vec<u64> = (0..if common::slow() { 200 } else { 40 }).collect();
+    for pages in [64, 400] {
+        let (truth, found) = both(&mixed(1, pages), &seeds);
+        let sums = found.iter().map(|f| held(&truth, f)).fold((0, 0), |s, h| (s.0 + h.0, s.1 + h.1));
+        assert!(sums.0 * 100 >= sums.1 * 93, "{pages} pages: {} of {}", sums.0, sums.1);
+        let looked_at = found
+            .iter()
+            .all(|f| (f.colours, f.looked_at) == (16, 4) && f.refs == truth.totals.refs && f.replayed < f.refs / 2);
+        assert!(looked_at);
+        let narrow = found.iter().filter(|f| f.optimum[0].ratio.is_some_and(|r| r.high - r.low < 0.25)).count();
+        assert!(pages < 400 || narrow * 10 >= found.len() * 9, "{narrow} of {}", found.len());
+    }
+}
+
+/// One page that all threads write costs more than all others together; most samples do not show it.
+#[test]
+fn a_page_that_costs_more_than_all_others_is_not_overlooked() {
+    let mut refs = mixed(2, 200);
+    let mut rng = Rng::new(5);
+    refs.extend((0..40_000).map(|i| reference(i % 4, HOT + 0x3000 + rng.below(8) * 64, Op::Atomic)));
+    let (truth, found) = both(&refs, &(0..40).collect::<Vec<_>>());
+    let hot = truth.objects.iter().find(|o| o.name == "hot").unwrap();
+    assert!(hot.cost.as_f64() > truth.objects.iter().filter(|o| o.name != "hot").map(|o| o.cost.as_f64()).sum());
+    let missed = found.iter().filter(|f| f.objects.iter().all(|o| o.name != "hot")).count();
+    assert!(missed > 10, "{missed}");
+    for one in &found {
+        let (good, all) = held(&truth, one);
+        assert_eq!(good, all, "{one:#?}");
+    }
+}
+
+#[test]
+fn pages_that_are_alike_leave_no_doubt() {
+    let pass = |thread: u32| (0..128 * 64u64).map(move |line| reference(thread, BASE + line * 64, Op::Read));
+    let refs: Vec<Merged> = pass(0).chain(pass(2)).chain(pass(2)).chain(pass(3)).collect();
+    let (truth, found) = both(&refs, &[1, 2, 3]);
+    for one in &found {
+        for (row, total) in one.policies.iter().zip(truth.policies.iter().map(|p| p.total.as_f64())) {
+            let wide = (row.total.high - row.total.low) / total;
+            assert!(
+                wide < 0.01 && row.total.low <= total * 1.000_001 && total <= row.total.high * 1.000_001,
+                "{row:?} {total}"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_works_changes_nothing() {
+    let machine = models::find("butterfly").unwrap();
+    let bindings: Vec<ThreadBinding> = (0..4).map(|t| ThreadBinding { cpu: t, node: NodeId(t), space: 0 }).collect();
+    let setup = Setup {
+        machine: &machine,
+        bindings: &bindings,
+        block_bytes: 4096,
+        options: ReplayOptions::default(),
+        waits: &[],
+    };
+    let policies: Vec<Choice> = policies::reported(&machine, 4096);
+    let refs = mixed(3, 64);
+    let of = |workers: &dyn Workers| {
+        let context = EvalContext { setup, policies: &policies, options: EvalOptions::default(), workers };
+        let found =
+            estimate(&mut Listed::with_events(&refs, &[]), &Arrays(vec![("data", BASE, HOT - BASE)]), &context, 1);
+        format!("{:#?}", found.unwrap())
+    };
+    assert_eq!(of(&Alone), of(&Four));
+}
+
+#[test]
+fn few_colours_are_refused() {
+    let machine = models::find("two-socket").unwrap();
+    let bindings = [ThreadBinding { cpu: 0, node: NodeId(0), space: 0 }];
+    let refs = mixed(1, 8);
+    for block_bytes in [4096 * 4, 1 << 21] {
+        let setup = Setup {
+            machine: &machine,
+            bindings: &bindings,
+            block_bytes,
+            options: ReplayOptions::default(),
+            waits: &[],
+        };
+        let context = EvalContext { setup, policies: &[], options: EvalOptions::default(), workers: &Alone };
+        let found = estimate(&mut Listed::with_events(&refs, &[]), &Arrays(vec![]), &context, 1);
+        assert!(matches!(found, Err(SimError::FewColours { block_bytes: b, .. }) if b == block_bytes), "{block_bytes}");
+    }
+}

@@ -1,0 +1,78 @@
+//! `homenode report --quick`: a first answer, from some of the pages.
+use crate::info::{provenance, unseen};
+use crate::report::{Passes, Plan, ReportRequest, blame, order_name, plan};
+use crate::threads::Threads;
+use homenode_command::dataset::{open, refs};
+use homenode_command::{Failure, Progress};
+use homenode_machine::Unit;
+use homenode_report::text::{Style, render_quick};
+use homenode_report::{QuickDoc, QuickFacts};
+use homenode_sim::evaluation::BindingRow;
+use homenode_sim::evidence::{self, Evidence};
+use homenode_sim::names::NameTable;
+use homenode_sim::{EvalContext, EvalOptions, MissModel, ReplayOptions, Setup, estimate};
+use homenode_trace::dataset::DatasetReader;
+
+/// Which colours are drawn: the same for whoever asks again.
+const SEED: u64 = 1;
+
+/// Replays some of the pages of a dataset and says what all of them come to.
+pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<QuickDoc, Failure> {
+    let plan = plan(request)?;
+    let opened = open(&request.dataset)?;
+    let reader = &opened.reader;
+    check(&plan, reader)?;
+    let machine = &plan.bound_machine.machine;
+    let map = plan.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
+    let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
+    let options = ReplayOptions { model: request.model, ..plan.bound_machine.replay_options(reader) };
+    let setup = Setup { machine, bindings: &bindings, block_bytes: plan.blocks[0], options, waits: &[] };
+    let threads = Threads::new();
+    let context = EvalContext { setup, policies: &plan.policies, options: EvalOptions::default(), workers: &threads };
+    let names = NameTable::new(reader)?;
+    let mut source = Passes::new(reader, request.order, progress, refs(reader));
+    let found = estimate(&mut source, &names.follow(), &context, SEED).map_err(blame)?;
+    let mut gaps = Evidence::default();
+    source.apart.iter().for_each(|a| gaps.add(evidence::Gap::apart(a)));
+    if found.strangers > 0 {
+        gaps.add(evidence::Gap::strangers(found.strangers));
+    }
+    evidence::of_recording(reader.manifest(), reader.symbols(), reader.events())
+        .gaps
+        .into_iter()
+        .for_each(|g| gaps.add(g));
+    let facts = QuickFacts {
+        provenance: provenance(&request.dataset, reader, order_name(request.order)),
+        machine: machine.name.clone(),
+        unit: match &machine.unit {
+            Unit::Picoseconds => "ps".to_owned(),
+            Unit::Quantum(words) => words.clone(),
+        },
+        block_bytes: plan.blocks[0],
+        binding: BindingRow::of(map.summary()).sentence(),
+        threshold: f64::from(request.threshold_percent) / 100.0,
+        evidence: gaps,
+        warnings: map.warnings().into_iter().chain(unseen(reader)).collect(),
+    };
+    Ok(QuickDoc::new(facts, found))
+}
+
+/// The first answer for a terminal of this many columns.
+pub fn quick_text(doc: &QuickDoc, width: usize, colour: bool) -> String {
+    render_quick(doc, Style { width, colour })
+}
+
+/// Whether a part of the pages can say it.
+fn check(plan: &Plan<'_>, reader: &DatasetReader) -> Result<(), Failure> {
+    let refused = |why: &str| Err(Failure::usage(format!("--quick: {why}")));
+    if reader.manifest().sampling.is_some() {
+        return refused("this recording is of samples, of which there are few enough; report without --quick");
+    }
+    if plan.blocks.len() > 1 {
+        return refused("it answers for one size of blocks; give one --block");
+    }
+    if plan.request.model == MissModel::Overlap {
+        return refused("which misses overlap depends on all pages; --model latency, or report without --quick");
+    }
+    Ok(())
+}

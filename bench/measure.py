@@ -88,13 +88,14 @@ class Bench:
         """Runs homenode; the document is the last line (a recorded program may print before it)."""
         return json.loads(self.run(*arguments).strip().splitlines()[-1])
 
-    def report(self, dataset, machine):
-        """Seconds, peak resident bytes and document of a report."""
-        words = [str(w) for w in (self.homenode, "report", dataset, "--machine", machine, "--json", "--quiet")]
+    def report(self, dataset, machine, *more, processors=None):
+        """Seconds, peak resident bytes and document of a report, on so many of the processors if not on all."""
+        words = [str(w) for w in (self.homenode, "report", dataset, "--machine", machine, "--json", "--quiet", *more)]
+        some = sorted(os.sched_getaffinity(0))[:processors]
         out = self.folder / "report.json"
         began = time.monotonic()
         with open(out, "wb") as file:
-            process = subprocess.Popen(words, stdout=file)
+            process = subprocess.Popen(words, stdout=file, preexec_fn=lambda: os.sched_setaffinity(0, some))
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - began

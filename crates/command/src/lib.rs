@@ -39,6 +39,12 @@ pub trait Progress {
     /// number is known, both count over all of them, so that the time left is that of the whole; a stage that turns out
     /// not to be needed is passed over.
     fn at(&mut self, stage: &str, done: u64, total: Option<u64>);
+    /// Whether somebody reads [`Progress::say`].
+    fn is_watched(&self) -> bool {
+        false
+    }
+    /// Says what is known before the work is done.
+    fn say(&mut self, _sentence: &str) {}
 }
 
 /// Says nothing.

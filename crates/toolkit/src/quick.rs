@@ -16,6 +16,22 @@ use homenode_trace::dataset::DatasetReader;
 /// Which colours are drawn: the same for whoever asks again.
 const SEED: u64 = 1;
 
+/// References from which on a first answer is worth having before the whole one: seconds of waiting.
+const FIRST_REFS: u64 = 50_000_000;
+
+/// Says a first answer where somebody waits for a whole report and it can be had.
+pub fn first_answer(request: &ReportRequest, progress: &mut dyn Progress) {
+    let waits = || open(&request.dataset).is_ok_and(|opened| refs(&opened.reader) >= FIRST_REFS);
+    if progress.is_watched()
+        && request.compare.is_none()
+        && !request.charge_spins
+        && waits()
+        && let Ok(doc) = quick(request, progress)
+    {
+        progress.say(&format!("First answer: {}", doc.sentence));
+    }
+}
+
 /// Replays some of the pages of a dataset and says what all of them come to.
 pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<QuickDoc, Failure> {
     let plan = plan(request)?;
@@ -31,6 +47,7 @@ pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Qui
     let context = EvalContext { setup, policies: &plan.policies, options: EvalOptions::default(), workers: &threads };
     let names = NameTable::new(reader)?;
     let mut source = Passes::new(reader, request.order, progress, refs(reader));
+    source.stage = Some("a first answer");
     let found = estimate(&mut source, &names.follow(), &context, SEED).map_err(blame)?;
     let mut gaps = Evidence::default();
     source.apart.iter().for_each(|a| gaps.add(evidence::Gap::apart(a)));

@@ -298,7 +298,7 @@ pub(crate) struct Passes<'a> {
     /// Threads that the recording put one after the other.
     pub(crate) apart: Option<Apart>,
     /// What passes are now; by default what evaluations do.
-    stage: Option<&'static str>,
+    pub(crate) stage: Option<&'static str>,
 }
 
 impl<'a> Passes<'a> {

@@ -201,6 +201,7 @@ fn report(a: Report, quiet: bool) -> Done {
         let (width, colour) = terminal();
         return print(&if a.json { doc.to_json() } else { toolkit::quick_text(&doc, width, colour) });
     }
+    toolkit::first_answer(&request, &mut Bar::new(quiet));
     let doc = toolkit::report(&request, &mut Bar::new(quiet))?;
     if a.json {
         return print(&doc.to_json());

@@ -107,6 +107,7 @@ pub(crate) struct Export {
   homenode report app.hnt -o app.html --machine butterfly --policy first-touch --policy 'ace(2)'
   homenode report before.hnt --compare after.hnt
   homenode report app.hnt --verify
+  homenode report app.hnt --machine dram-cxl --capacity 16G,64G
   homenode topo --measure && homenode report app.hnt --machine this --model overlap
 
 --map: `sockets`, the default, binds thread i of the T that live at the same time on node floor(i * nodes / T).
@@ -150,6 +151,10 @@ pub(crate) struct Report {
     /// Smallest saving worth a finding, in percent of the program's cost.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) threshold: u32,
+    /// Sizes of DRAM, where the machine has memory without processors beside it (dram-cxl): what the program costs if the rest of its data
+    /// lives there. Bytes with a unit (16G,64G), or percent of the pages used (40, 10..90:20) [default: the machine's, if it does not hold all]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) capacity: Vec<String>,
     /// Price every policy and bound again, from its placements, by the independent checker; fails if one differs.
     #[arg(long)]
     pub(crate) verify: bool,

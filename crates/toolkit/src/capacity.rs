@@ -144,7 +144,7 @@ fn describe(
         in_dram: recorded.in_dram,
         in_expander: recorded.in_expander,
         enough,
-        moves: (!points.is_empty()).then(|| CapacityMoves {
+        moves: (!points.is_empty()).then_some(CapacityMoves {
             tick: tiers.tick,
             promote: tiers.moves.promote,
             demote: tiers.moves.demote,

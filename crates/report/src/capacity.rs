@@ -89,11 +89,19 @@ impl CapacityDoc {
         self.points.iter().all(|p| p.kind == "exact")
     }
 
+    /// How much of the pages this size is, in words: all of them only if it is.
+    pub(crate) fn portion(&self, size: SizeDoc) -> String {
+        match size.frames < self.pages && size.percent >= 99.5 {
+            true => ">99 %".to_owned(),
+            false => percent(size.percent / 100.0),
+        }
+    }
+
     /// Says what `enough` says; nothing if that is empty.
     pub fn least(&self) -> Option<String> {
         let [wide, narrow] = self.enough.as_slice() else { return None };
         let used = bytes(self.pages * self.page_bytes);
-        let size = |s: SizeDoc| (bytes(s.bytes), percent(s.percent / 100.0));
+        let size = |s: SizeDoc| (bytes(s.bytes), self.portion(s));
         let (a, b) = (size(wide.hottest), size(narrow.hottest));
         let (c, d) = (size(wide.first_come), size(narrow.first_come));
         Some(format!(

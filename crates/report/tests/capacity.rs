@@ -66,6 +66,13 @@ fn bounds_are_called_so_and_without_sizes_there_is_a_sentence() {
     let page = html::render(&doc("exact", false));
     assert!(page.contains("How much DRAM is enough") && !page.contains("<polyline"));
     assert!(!html::render(&support::rich()).contains("How much DRAM"), "no machine with an expander");
+    // All of it is said only where it is all.
+    let mut nearly = doc("exact", false).capacity.expect("there is one");
+    nearly.pages = 1000;
+    nearly.enough[0].first_come = SizeDoc { frames: 999, bytes: 999 << 12, percent: 99.9 };
+    nearly.enough[1].first_come = SizeDoc { frames: 1000, bytes: 1000 << 12, percent: 100.0 };
+    let words = nearly.least().expect("enough is known");
+    assert!(words.contains("(>99 %) and") && words.contains("(100 %)."), "{words}");
     let mut nobody_knows = doc("exact", false);
     nobody_knows.capacity.iter_mut().for_each(|c| c.enough.clear());
     assert_eq!(nobody_knows.capacity.and_then(|c| c.least()), None);

@@ -3,7 +3,7 @@ use super::escape::esc;
 use super::frame::{list, section};
 use super::tables::{Cell, num, table};
 use crate::capacity::{CapacityDoc, CapacityPoint};
-use crate::units::{bytes, factor, integer, percent};
+use crate::units::{bytes, factor, integer};
 use homenode_base::TotalCost;
 
 /// The page's style where it has this section.
@@ -164,7 +164,7 @@ fn numbers(c: &CapacityDoc) -> String {
         let size = [
             num(&bytes(p.size.bytes)).key(p.size.bytes as f64),
             num(&integer(p.size.frames)).key(p.size.frames as f64),
-            num(&percent(p.size.percent / 100.0)).key(p.size.percent),
+            num(&c.portion(p.size)).key(p.size.percent),
         ];
         let plan = (!exact).then(|| p.plan.map_or_else(|| num("–"), over));
         size.into_iter().chain([p.first_come, p.hottest, p.optimum].map(over)).chain(plan).collect()

@@ -2,7 +2,7 @@
 use super::terminal::{Paint, render, wrap};
 use crate::capacity::{CapacityDoc, CapacityPoint};
 use crate::doc::ReportDoc;
-use crate::units::{bytes, factor, percent};
+use crate::units::{bytes, factor};
 use homenode_base::TotalCost;
 use homenode_table::{Column, Table, clean};
 
@@ -25,7 +25,7 @@ fn block(c: &CapacityDoc, rows: usize, width: usize, paint: Paint) -> Vec<String
         let mut table = Table::new([Column::words("Cost over all in DRAM", 21)].into_iter().chain(heads).collect());
         let over = |cost: TotalCost| factor(cost.ratio_to(c.in_dram));
         for p in named.iter().take(rows) {
-            let size = [bytes(p.size.bytes), percent(p.size.percent / 100.0)];
+            let size = [bytes(p.size.bytes), c.portion(p.size)];
             table.push_words(size.into_iter().chain([p.first_come, p.hottest, p.optimum].map(over)));
         }
         lines.extend(render(&table, width, paint));

@@ -17,8 +17,13 @@ const PERCENT: [u64; 13] = [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 const WITHIN: [u32; 2] = [5, 1];
 /// A tick that no recording is longer than.
 const WHOLE: u64 = u64::MAX;
+/// Those of a curve in large recordings.
+const FEW_PERCENT: [u64; 5] = [10, 30, 50, 70, 90];
 /// Work on the optimum that a report waits for; `sim memory` waits longer.
 const LIMITS: Limits = Limits { exact: 20_000_000, entries: 1_000_000, rounds: 50 };
+/// Entries times sizes times rounds of the bound, at most, while there are some rounds.
+const BOUND_WORK: u64 = 300_000_000;
+const ROUNDS_LEAST: u64 = 5;
 
 /// What is asked about.
 pub(crate) struct Asked<'a> {
@@ -195,12 +200,16 @@ fn points(
     let pages = recorded.pages.len() as u64;
     let elsewhere = |frames: u64| pages.saturating_sub(frames);
     let fits = |frames: &u64| *frames > 0 && tiers.capacity.is_none_or(|[_, most]| elsewhere(*frames) <= most);
-    let usual = PERCENT.iter().map(|p| pages * p / 100).chain(enough.iter().map(|e| e.hottest.frames)).filter(fits);
+    let entries = recorded.pages.entries() as u64;
+    let percent: &[u64] = if entries > LIMITS.entries { &FEW_PERCENT } else { &PERCENT };
+    let usual = percent.iter().map(|p| pages * p / 100).chain(enough.iter().map(|e| e.hottest.frames)).filter(fits);
     let mut frames: Vec<u64> = usual.chain(named.iter().map(|s| s.frames)).collect();
     frames.sort_unstable();
     frames.dedup();
+    let rounds = BOUND_WORK / (entries * frames.len() as u64).max(1);
+    let rounds = rounds.clamp(ROUNDS_LEAST, LIMITS.rounds.into()) as u32;
     // No policies are run, so there is none to refuse.
-    let found = curve(recorded, tiers, &frames, &[], LIMITS, &mut |_| ()).unwrap_or_default();
+    let found = curve(recorded, tiers, &frames, &[], Limits { rounds, ..LIMITS }, &mut |_| ()).unwrap_or_default();
     let doc = |point: &Point| CapacityPoint {
         size: size(point.frames, tiers, recorded),
         asked: named.iter().any(|s| s.frames == point.frames),

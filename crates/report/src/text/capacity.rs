@@ -20,13 +20,15 @@ fn block(c: &CapacityDoc, rows: usize, width: usize, paint: Paint) -> Vec<String
     let mut lines = wrap(&clean(&c.sentence), width, 0);
     let named: Vec<&CapacityPoint> = c.points.iter().filter(|p| p.asked).collect();
     if !named.is_empty() {
-        let heads = ["of its data", "first come", "hottest first", if c.is_exact() { "optimum" } else { "bound" }];
-        let heads = heads.into_iter().map(Column::number);
+        let exact = c.is_exact();
+        let heads = ["of its data", "first come", "hottest first", if exact { "optimum" } else { "bound" }, "plan"];
+        let heads = heads.into_iter().take(if exact { 4 } else { 5 }).map(Column::number);
         let mut table = Table::new([Column::words("Cost over all in DRAM", 21)].into_iter().chain(heads).collect());
         let over = |cost: TotalCost| factor(cost.ratio_to(c.in_dram));
         for p in named.iter().take(rows) {
             let size = [bytes(p.size.bytes), c.portion(p.size)];
-            table.push_words(size.into_iter().chain([p.first_come, p.hottest, p.optimum].map(over)));
+            let plan = (!exact).then(|| p.plan.map_or("–".to_owned(), over));
+            table.push_words(size.into_iter().chain([p.first_come, p.hottest, p.optimum].map(over)).chain(plan));
         }
         lines.extend(render(&table, width, paint));
         if named.len() > rows {

@@ -17,7 +17,7 @@ const PERCENT: [u64; 13] = [1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 const WITHIN: [u32; 2] = [5, 1];
 /// A tick that no recording is longer than.
 const WHOLE: u64 = u64::MAX;
-/// Those of a curve in large recordings.
+/// Percent at which curves of large recordings have points.
 const FEW_PERCENT: [u64; 5] = [10, 30, 50, 70, 90];
 /// Work on the optimum that a report waits for; `sim memory` waits longer.
 const LIMITS: Limits = Limits { exact: 20_000_000, entries: 1_000_000, rounds: 50 };

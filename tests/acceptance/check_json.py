@@ -44,6 +44,7 @@ def commands(session, program, folder):
     yield "sweep --analysis", ["sweep", dataset, "--machines", "numa", "--analysis", "false-sharing,phases", "--json", "-o", folder / "analyses"]
     yield "replay", ["migrate", "--replay", JOURNAL, "--json"]
     yield "sim-memory", ["sim", "memory", session.record(session.build("gcc", only="em3d") / "em3d", "-p", "8")[0], "--pressure", "70", "--json"]
+    yield "report", ["report", dataset, "--machine", "dram-cxl", "--capacity", "50,100", "--json"]
     yield "sim-tiers", ["sim", "memory", dataset, "--machine", "dram-cxl", "--dram", "50,100", "--tick", "10", "--json"]
     yield "migrate", ["migrate", "--json", "--dry-run", "--duration", "1", "--pid", os.getpid()]
     perf_file.write(folder / "perf.data", program)
@@ -79,7 +80,7 @@ def json_and_nothing_else(session):
 # Members that documents leave out where there is nothing to say; every other one is always written.
 OPTIONAL = {
     "list": {"details"},
-    "report": {"loops"},
+    "report": {"capacity", "loops"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
     "svm-run": {"host", "options", "planned", "source"},
     "svm-report": {"host", "options", "planned", "source"},

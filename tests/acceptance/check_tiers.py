@@ -49,6 +49,36 @@ def hot_pages_belong_into_dram(session):
 
 
 @check
+def reports_say_how_little_dram_is_enough(session):
+    """The hot quarter if the hottest pages are there, nearly all by first touch; sizes cost what `sim memory` says, on the page, too."""
+    dataset, _, _ = session.record(source(session, "hot", HOT))
+    machine = session.path("bad/expanded.toml")
+    machine.write_text(MACHINE)
+    capacity = session.json("report", dataset, "--machine", machine, "--json")["capacity"]
+    print(f"  {capacity['sentence']}")
+    for enough in capacity["enough"]:
+        expect(enough["hottest"]["percent"] <= 31 and enough["first_come"]["percent"] > 90, "32 of some 130 pages are hot, and come last")
+    expect(not capacity["points"], "no sizes without --capacity")
+    page = session.path("bad/capacity.html")
+    session.run("report", dataset, "--machine", machine, "--capacity", "128K,50", "-o", page)
+    expect(page.read_text().count("<polyline") == 3, "three curves")
+    points = session.json("report", dataset, "--machine", machine, "--capacity", "128K,50", "--json")["capacity"]["points"]
+    asked = [p for p in points if p["asked"]]
+    expect(len(asked) == 2 and asked[0]["bytes"] == 128 << 10, "the sizes that were named")
+    arguments = ("--dram", ",".join(f"{p['bytes']}B" for p in asked), "--policy", "none,best-static")
+    for point, same in zip(asked, session.json("sim", "memory", dataset, "--machine", machine, *arguments, "--json")["points"]):
+        expect([point["first_come"], point["hottest"]] == [p["cost"] for p in same["policies"]], "first come is `none`")
+        expect(point["optimum"] == same["optimum"]["cost"] <= point["hottest"] <= point["first_come"], "the optimum of `sim memory`")
+    for arguments, words in (
+        (("--machine", "two-socket", "--capacity", "16G"), "no node without processors"),
+        (("--machine", machine, "--capacity", "some"), "--capacity: 'some'"),
+        (("--machine", machine, "--capacity", "1B"), "fewer frames than one"),
+    ):
+        done = session.run("report", dataset, *arguments, status=2)
+        expect(words in one_line(done), f"{arguments}: {done.stderr}")
+
+
+@check
 def asked_wrongly(session):
     """Options of the other kind of machine, machines without tiers, sizes that are none: status 2, one line."""
     dataset, _, _ = session.record(source(session, "hot", HOT))

@@ -126,6 +126,11 @@ impl Machine {
     pub fn nodes(&self) -> usize {
         self.shape.cores.len()
     }
+    /// Bytes of each node's memory, where the machine says so.
+    pub fn capacity_bytes(&self) -> Option<&[u64]> {
+        let tiers = self.sections.tiers.as_ref().map(|t| &t.capacity_bytes);
+        self.sections.capacity.as_ref().map(|c| &c.0).or(tiers).map(Vec::as_slice)
+    }
     /// Cost of one access of this class by a processor of `from` to a block at `home`. [`Cost::INFINITE`] where the
     /// machine cannot do it.
     #[inline]

@@ -24,7 +24,13 @@ impl Machine {
         }
         self.validate_sizes()?;
         self.cost.validate(self.nodes())?;
-        self.sections.validate(&self.shape)
+        self.sections.validate(&self.shape)?;
+        match (&self.sections.capacity, &self.sections.tiers) {
+            (Some(_), Some(_)) => {
+                Err(reject("capacity", "said twice", "either that or tiers.capacity_bytes, which means the same"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a miss that is not waited for costs no more than one that is, as files must say. Of other machines, whose loads were made cheaper, it

@@ -76,6 +76,35 @@ fn documented_section_of_tiers_is_that_of_the_registry_and_is_checked() {
 }
 
 #[test]
+fn a_capacity_needs_no_table_of_tiers_and_is_checked() {
+    const FILE: &str = "name = \"own\"\nunit = \"ps\"\nword_bytes = 8\npage_bytes = 4096\ncores = [2, 0]\n\
+        capacity = [8192, 4096]\n[read]\nnear = 1\nfar = 2\n[copy]\nfixed = 1\nper_word = 1\n";
+    let machine = Machine::from_toml(FILE).expect("a machine");
+    assert_eq!(machine.capacity_bytes(), Some([8192, 4096].as_slice()));
+    assert_eq!(Machine::from_toml(&machine.to_toml()), Ok(machine));
+    assert_eq!(models::find("two-socket").expect("in the registry").capacity_bytes(), None);
+    let twice = "[tiers]\ncapacity_bytes = [8192, 8192]\ntick = 1\npromote = { fixed = 1, per_word = 1 }\n\
+        demote = { fixed = 1, per_word = 1 }\n";
+    assert_eq!(
+        Machine::from_toml(&(FILE.replace("capacity = [8192, 4096]\n", "") + twice))
+            .expect("a machine")
+            .capacity_bytes(),
+        Some([8192, 8192].as_slice())
+    );
+    let said_twice = format!("{FILE}{twice}");
+    for (text, named) in [
+        (FILE.replace("[8192, 4096]", "[8192]"), "one per node, of which there are 2"),
+        (FILE.replace("[8192, 4096]", "[8192, 4095]"), "node 1 holds at least one page"),
+        (FILE.replace("[8192, 4096]", "\"much\""), "line 6"),
+        (FILE.replace("cores = [2, 0]", "cores = [2, 2]"), "on a machine with capacity"),
+        (said_twice, "tiers.capacity_bytes, which means the same"),
+    ] {
+        let error = Machine::from_toml(&text).expect_err(named).to_string();
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
 fn documented_figures_are_those_of_the_registry() {
     for spec in models::ALL {
         let m = spec.build();

@@ -2,7 +2,7 @@
 use homenode_base::rng::Rng;
 use homenode_base::{Cost, TotalCost};
 use homenode_placement::tiers::{
-    Frames, Gain, IllegalPlan, Moves, Pages, Stay, TierPlan, best_static, bound, saved, static_plan,
+    Frames, Gain, IllegalPlan, Moves, Pages, Savings, Stay, TierPlan, best_static, bound, saved, static_plan,
 };
 
 fn pages(ticks: u32, gains: &[&[(u32, i128)]]) -> Pages {
@@ -165,5 +165,30 @@ fn plans_that_are_none_are_refused() {
         vec![stay(0, 1, true), stay(1, 1, true)],
     ] {
         assert_eq!(of(wrong, vec![], 2), Err(IllegalPlan::Stays { page: 0 }));
+    }
+}
+
+/// Savings of placements that stay, for every number of frames, against the definition; and the least frames that save so much.
+#[test]
+fn pages_that_stay_save_what_their_plan_does() {
+    let mut r = Rng::new(17);
+    for case in 0..cases() {
+        let (n, ticks) = (r.below(6), 1 + r.below(5) as u32);
+        let pages = random(&mut r, n, ticks);
+        let moves = Moves { promote: Cost(3), demote: Cost(2) };
+        let (hottest, first) = (Savings::hottest_first(&pages), Savings::first_come(&pages));
+        let plan = |chosen: &[u32], frames| saved(&pages, moves, frames, &static_plan(&pages, chosen)).expect("a plan");
+        for frames in 0..=n + 2 {
+            let came: Vec<u32> = (0..n.min(frames) as u32).collect();
+            assert_eq!(hottest.with(frames), plan(&best_static(&pages, frames), frames), "case {case}");
+            assert_eq!(first.with(frames), plan(&came, frames), "case {case}");
+            assert!(first.with(frames) <= hottest.with(frames), "case {case}");
+        }
+        for wanted in 0..=first.with(u64::MAX).0 + 1 {
+            for savings in [&hottest, &first] {
+                let least = (0..=n).find(|f| savings.with(*f).0 >= wanted);
+                assert_eq!(savings.least(TotalCost(wanted)), least, "case {case}, {wanted}");
+            }
+        }
     }
 }

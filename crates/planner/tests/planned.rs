@@ -49,7 +49,10 @@ fn asked<'a>(machine: &'a Machine, rule: &'a Rule) -> PlanRequest<'a> {
 #[test]
 fn a_plan_costs_what_the_simulator_says_on_every_machine() {
     let (mut rng, rule, mut better) = (Rng::new(7), Rule::default(), 0);
-    let machines: Vec<Machine> = models::ALL.iter().map(|m| m.build()).filter(|m| m.cost.remote_access).collect();
+    // Clearing the caches of dozens of cores takes longer than these programs, and such machines are no others than `two-socket`.
+    let small = |m: &Machine| m.sections.caches.is_none() || m.cpus() <= 16;
+    let machines = models::ALL.iter().map(|m| m.build()).filter(|m| m.cost.remote_access && small(m));
+    let machines: Vec<Machine> = machines.collect();
     assert!(machines.len() > 2);
     for round in 0..15 {
         for machine in &machines {

@@ -1,4 +1,5 @@
 //! The document that the three outputs are views of.
+use crate::capacity::CapacityDoc;
 use crate::compare::{Comparison, first_touch};
 use crate::layout::LayoutDoc;
 use crate::provenance::Provenance;
@@ -33,6 +34,9 @@ pub struct ReportDoc {
     /// What another layout of data would be worth to protocols of page coherence, with pages of the first evaluation; null on
     /// machines without prices for them.
     pub layout: Option<LayoutDoc>,
+    /// How much DRAM is enough, with pages of the first evaluation; only on machines with memory that no processor is at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityDoc>,
     /// A second recording beside the first evaluation: what was predicted and what came true.
     pub compare: Option<Comparison>,
     /// Sentences about the whole report, e.g. that the recording ended early.
@@ -61,6 +65,7 @@ impl ReportDoc {
             blind: blind_sentences(manifest),
             evaluations,
             layout: None,
+            capacity: None,
             compare: None,
             warnings,
             sources: Sources::new(),

@@ -7,7 +7,7 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`text`], [`html`].
+//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`capacity`], [`text`], [`html`].
 //!
 //! ```
 //! use homenode_base::TotalCost;
@@ -20,6 +20,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod capacity;
 pub mod compare;
 pub mod doc;
 pub mod headline;
@@ -33,6 +34,7 @@ pub mod source;
 pub mod text;
 pub mod units;
 
+pub use capacity::CapacityDoc;
 pub use compare::Comparison;
 pub use doc::ReportDoc;
 pub use info::{CheckDoc, InfoDoc};

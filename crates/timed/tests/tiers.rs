@@ -2,6 +2,7 @@
 use homenode_base::TotalCost;
 use homenode_base::rng::Rng;
 use homenode_machine::{Machine, models};
+use homenode_placement::tiers::Savings;
 use homenode_timed::tiers::{Limits, Point, Recorded, TierError, TierMachine, curve, policies, policies::Choice, run};
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{Op, Sample, Sampling};
@@ -124,6 +125,15 @@ fn every_policy_keeps_to_its_frames_and_none_costs_less_than_the_optimum() {
                 assert_eq!(outcome, &run(&recorded, tiers.moves, point.frames, &spec.choose()), "the same every time");
             }
         }
+        for (savings, name) in
+            [(Savings::first_come(&recorded.pages), "none"), (Savings::hottest_first(&recorded.pages), "best-static")]
+        {
+            let policy = policies::ALL.iter().position(|s| s.name == name).expect("in the registry");
+            for point in &exact {
+                let cost = recorded.in_expander - savings.with(point.frames);
+                assert_eq!(cost, point.policies[policy].cost, "case {case}, {name}, {} frames", point.frames);
+            }
+        }
         let last = exact.last().expect("a size");
         assert_eq!((exact[0].optimum.at_least, last.optimum.at_least), (recorded.in_expander, recorded.in_dram));
         // Where everything fits, only the back-off's reserve costs something.
@@ -179,6 +189,13 @@ fn more_nodes_give_bounds_and_other_machines_a_reason() {
     let found = &points(&recorded, &tiers, &[2], &all())[0];
     assert!(found.policies.is_empty() && !found.optimum.is_exact && found.optimum.plan.is_none());
     assert_eq!(found.optimum.at_least.0, 50 * 250 - 20 * 150, "two pages of five");
+
+    let cut = text.find("[tiers]").expect("the file has it");
+    let bare = text[..cut].replace("cores = ", "capacity = [16384, 1048576]\ncores = ");
+    let bare = Machine::from_toml(&bare).expect("a machine");
+    assert_eq!(Machine::from_toml(&bare.to_toml()).as_ref(), Ok(&bare));
+    let tiers = TierMachine::of(&bare, 4096, None).expect("tiers");
+    assert_eq!((tiers.capacity, tiers.declared), (Some([4, 256]), false));
 
     let of = |machine: &Machine, page| TierMachine::of(machine, page, None).expect_err("refused").to_string();
     let numa = models::find("numa").expect("in the registry");

@@ -7,7 +7,7 @@
 //! **Invariant:** nothing is computed here that another command needs too; every failure is a
 //! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `quick`, `layout`, `sources`, `sim_memory`, `sim_tiers`,
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `quick`, `layout`, `capacity`, `sources`, `sim_memory`, `sim_tiers`,
 //! [`topo`](mod@topo), [`doctor`](mod@doctor).
 //!
 //! ```
@@ -39,6 +39,7 @@
 //!     charge_spins: false,
 //!     model: Default::default(),
 //!     verify: true,
+//!     capacity: Vec::new(),
 //!     threshold_percent: 5,
 //! };
 //! let doc = report(&request, &mut ())?;
@@ -48,6 +49,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod capacity;
 pub mod doctor;
 pub mod families;
 mod import;

@@ -1,18 +1,22 @@
 //! `homenode report`: where pages should live, what that is worth and what to change.
+use crate::capacity;
 use crate::info::{provenance, unseen};
-use crate::layout::{Asked, advise};
+use crate::layout::{self, advise};
+use crate::sim_tiers::sizes::Sizes;
 use crate::threads::Threads;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::{Failure, Progress, machine};
+use homenode_machine::MapRule;
 use homenode_placement::policies::{self, Choice};
 use homenode_report::units::{self, CostUnit};
-use homenode_report::{Comparison, LayoutDoc, ReportDoc};
+use homenode_report::{CapacityDoc, Comparison, LayoutDoc, ReportDoc};
 use homenode_sim::evaluation::{BindingRow, FindingKind};
 use homenode_sim::names::NameTable;
 use homenode_sim::{
     BoundMachine, EvalContext, EvalOptions, Evaluation, MissModel, ReplayOptions, Setup, SimError, Verified,
     VerifiedRow, Waits, evaluate, evidence, verify,
 };
+use homenode_timed::tiers::TierMachine;
 use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
 use homenode_trace::order::{Again, Apart, Order, OrderKind, Piece, Source, Stream};
@@ -48,6 +52,8 @@ pub struct ReportRequest {
     pub threshold_percent: u32,
     /// Price every figure again by the checker of placements.
     pub verify: bool,
+    /// Sizes of DRAM before slower memory, as `SimTiersRequest` has them; those of the machine if none.
+    pub capacity: Vec<String>,
 }
 
 /// What the request comes to, once for all datasets.
@@ -56,6 +62,8 @@ pub(crate) struct Plan<'r> {
     pub(crate) bound_machine: BoundMachine,
     pub(crate) policies: Vec<Choice>,
     pub(crate) blocks: Vec<u64>,
+    sizes: Option<Sizes>,
+    map: Option<MapRule>,
 }
 
 /// Replays the dataset(s) and describes what was found.
@@ -67,13 +75,20 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     let total = refs(&opened.reader) * passes * plan.blocks.len() as u64
         + second.as_ref().map_or(0, |s| refs(&s.reader) * passes);
     let progress = &mut Whole { progress, done: 0, total };
-    let evaluations = plan.blocks.iter().map(|&b| plan.evaluate(&opened.reader, b, progress));
-    let evaluations = evaluations.collect::<Result<Vec<_>, Failure>>()?;
+    let (evaluations, capacity) = std::thread::scope(|scope| {
+        // It reads the references once more, and needs nothing of the rest.
+        let capacity = plan.has_expander().then(|| scope.spawn(|| plan.capacity(&opened.reader)));
+        let evaluations = plan.blocks.iter().map(|&b| plan.evaluate(&opened.reader, b, progress));
+        let evaluations = evaluations.collect::<Result<Vec<_>, Failure>>();
+        (evaluations, capacity.map(|c| c.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
+    });
+    let evaluations = evaluations?;
     let order = order_name(request.order);
     let facts = provenance(&request.dataset, &opened.reader, order);
     let mut doc = ReportDoc::new(opened.reader.manifest(), facts, evaluations);
     doc.blind = unseen(&opened.reader);
     doc.layout = plan.layout(&opened.reader, &doc.evaluations[0], progress)?;
+    doc.capacity = capacity.transpose()?.flatten();
     let written = std::fs::metadata(request.dataset.join(MANIFEST_FILE)).and_then(|m| m.modified());
     doc.sources = crate::sources::read(&doc, opened.reader.symbols(), written.ok());
     if let (Some(path), Some(second)) = (&request.compare, &second) {
@@ -130,7 +145,9 @@ pub(crate) fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
             .collect::<Result<_, _>>()
             .map_err(|e| Failure::usage(format!("--policy: {e}")))?,
     };
-    Ok(Plan { request, bound_machine, policies, blocks })
+    let sizes = capacity::sizes(&request.capacity, machine)?;
+    let map = request.map.as_deref().and_then(|words| words.parse().ok());
+    Ok(Plan { request, bound_machine, policies, blocks, sizes, map })
 }
 
 /// Whether the machine says what the asked classes of misses cost.
@@ -217,7 +234,7 @@ impl Plan<'_> {
         let map = self.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
         let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
         let (names, crowded) = (NameTable::new(reader)?, map.summary().shared_cpus > 0);
-        let asked = Asked {
+        let asked = layout::Asked {
             machine,
             bindings: &bindings,
             page_bytes: self.blocks[0],
@@ -229,6 +246,24 @@ impl Plan<'_> {
         whole.progress.at("trying layouts", whole.total, Some(whole.total));
         let mut source = Again { data: reader, kind: self.request.order };
         advise(&asked, &mut source, first).map(Some)
+    }
+
+    /// How much DRAM is enough, on machines with memory beside it that no processor is at.
+    fn capacity(&self, reader: &DatasetReader) -> Result<Option<CapacityDoc>, Failure> {
+        let request = self.request;
+        let recorded = matches!(request.order, OrderKind::Recorded { .. });
+        let asked = capacity::Asked {
+            machine: &self.bound_machine.machine,
+            map: self.map.as_ref(),
+            page_bytes: self.blocks[0],
+            sizes: self.sizes.as_ref(),
+            differs: recorded || request.charge_spins || request.model != MissModel::Latency,
+        };
+        capacity::capacity(&asked, reader)
+    }
+
+    fn has_expander(&self) -> bool {
+        TierMachine::has(&self.bound_machine.machine)
     }
 
     /// How often an evaluation reads the references at most: once for everything, for the findings one by one, for all of

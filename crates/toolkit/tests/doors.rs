@@ -18,6 +18,7 @@ fn request(dataset: &Path) -> ReportRequest {
         model: Default::default(),
         threshold_percent: 5,
         verify: false,
+        capacity: Vec::new(),
     }
 }
 

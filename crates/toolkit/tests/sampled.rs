@@ -142,6 +142,7 @@ fn the_report_of_a_sampled_recording_is_an_estimate() {
         model: Default::default(),
         threshold_percent: 5,
         verify: false,
+        capacity: Vec::new(),
     };
     let doc = report(&request, &mut ()).expect("a report");
     let (s, e) = (doc.sampling.as_ref().expect("sampled"), &doc.evaluations[0]);

@@ -108,6 +108,7 @@ pub(crate) struct Export {
   homenode report before.hnt --compare after.hnt
   homenode report app.hnt --quick
   homenode report app.hnt --verify
+  homenode report app.hnt --machine dram-cxl --capacity 16G,64G
   homenode topo --measure && homenode report app.hnt --machine this --model overlap
 
 --map: `sockets`, the default, binds thread i of the T that live at the same time on node floor(i * nodes / T).
@@ -151,12 +152,16 @@ pub(crate) struct Report {
     /// Smallest saving worth a finding, in percent of the program's cost.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) threshold: u32,
+    /// Sizes of DRAM, where the machine has memory without processors beside it (dram-cxl): what the program costs if the rest of its data
+    /// lives there. Bytes with a unit (16G,64G), or percent of the pages used (40, 10..90:20) [default: the machine's, if it does not hold all]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
+    pub(crate) capacity: Vec<String>,
     /// Price every policy and bound again, from its placements, by the independent checker; fails if one differs.
     #[arg(long)]
     pub(crate) verify: bool,
     /// A first answer in a fraction of the time: some of the pages are replayed, and everything is told with the range in which the
     /// whole report would find it. No findings.
-    #[arg(long, conflicts_with_all = ["output", "compare", "verify", "charge_spins"])]
+    #[arg(long, conflicts_with_all = ["output", "compare", "verify", "charge_spins", "capacity"])]
     pub(crate) quick: bool,
     /// Print the document as JSON.
     #[arg(long, conflicts_with = "output")]

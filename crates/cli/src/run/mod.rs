@@ -191,6 +191,7 @@ fn report(a: Report, quiet: bool) -> Done {
         model: model(a.model),
         threshold_percent: a.threshold,
         verify: a.verify,
+        capacity: a.capacity,
     };
     if let Some(path) = &a.output {
         output::refuse_kind(path, &["html", "htm", "json"])?;

@@ -21,7 +21,8 @@ impl Spec {
 
 homenode_base::registry!(
     /** Every machine, the default first. */ Spec;
-    two_socket, ace, butterfly, cc, cc_plus, numa, dsm, dsm_plus, opteron4, opteron8, markatos, ascoma, dram_cxl
+    two_socket, ace, butterfly, cc, cc_plus, numa, dsm, dsm_plus, opteron4, opteron8, markatos, ascoma, dram_cxl,
+    sapphire_rapids, genoa, genoa_cxl
 );
 
 /// Load latencies of `opteron8` as printed, in nanoseconds, before its diagonal was repaired.

@@ -7,6 +7,7 @@ use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
 mod caches;
+mod capacity;
 mod coherence;
 mod hybrid;
 mod measured;
@@ -14,6 +15,7 @@ mod misses;
 mod tiers;
 
 pub use caches::{CacheGeometry, Caches};
+pub use capacity::Capacity;
 pub use coherence::Coherence;
 pub use hybrid::{Hybrid, Reading};
 pub use measured::{Measured, Table};
@@ -33,6 +35,9 @@ macro_rules! sections {
             /// Caches; without, every reference is charged.
             #[serde(default)]
             caches: crate::sections::Caches,
+            /// How much each node's memory holds; without, as much as there is. Nothing that a placement costs.
+            #[serde(skip)]
+            capacity: crate::sections::Capacity,
             /// What protocols of page coherence cost; without, none can be asked about. Nothing that a placement costs.
             #[serde(skip)]
             coherence: crate::sections::Coherence,

@@ -1,5 +1,5 @@
 //! Two tiers of memory: DRAM beside the processors, and memory without processors behind CXL.
-use super::Section;
+use super::{Section, capacity};
 use crate::costs::LinearCost;
 use crate::limits::{MachineError, WORD_COST_MAX, reject, validate_cost};
 use crate::shape::Shape;
@@ -25,19 +25,7 @@ pub struct Tiers {
 
 impl Section for Tiers {
     fn validate(&self, shape: &Shape) -> Result<(), MachineError> {
-        let (nodes, given) = (shape.cores.len(), self.capacity_bytes.len());
-        if given != nodes {
-            let allowed = format!("one per node, of which there are {nodes}");
-            return Err(reject("tiers.capacity_bytes", format!("{given} capacities"), allowed));
-        }
-        if let Some((node, bytes)) = self.capacity_bytes.iter().enumerate().find(|(_, b)| **b < shape.page_bytes) {
-            let allowed = format!("node {node} holds at least one page of page_bytes, {}", shape.page_bytes);
-            return Err(reject("tiers.capacity_bytes", bytes, allowed));
-        }
-        if shape.cores.iter().all(|c| *c > 0) {
-            let allowed = "at least one node without processors, the expander, on a machine with [tiers]";
-            return Err(reject("cores", format!("{:?}", shape.cores), allowed));
-        }
+        capacity::validate("tiers.capacity_bytes", &self.capacity_bytes, shape, "[tiers]")?;
         for (key, price) in [("tiers.promote", self.promote), ("tiers.demote", self.demote)] {
             validate_cost(&format!("{key}.fixed"), price.fixed)?;
             if !(0..=WORD_COST_MAX).contains(&price.per_word.0) {

@@ -2,11 +2,14 @@
 //!
 //! Everything counts what is *saved* against all pages being in the expander for good: gains of accesses less prices of moves. A page
 //! exists from the tick of its first access on, and where it begins costs nothing. [`Frames`] is the exact optimum, a flow of frames
-//! through time; [`bound`] is for what is too large for it; [`best_static`] never moves anything. `docs/design/tiers.md` has the proofs.
+//! through time; [`bound`] is for what is too large for it; [`best_static`] never moves anything, and [`Savings`] says what that and first
+//! come, first served come to for every number of frames. `docs/design/tiers.md` has the proofs.
 mod bound;
+mod fixed;
 mod flow;
 
 pub use bound::{Bound, bound};
+pub use fixed::Savings;
 pub use flow::Frames;
 
 use homenode_base::{Cost, TotalCost};

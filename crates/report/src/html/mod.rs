@@ -1,6 +1,7 @@
 //! One self-contained HTML file: no network, no inline handlers, a content security policy that names its own scripts.
 //!
 //! Tables and words are written here and need no script; scripts only draw the charts above them from the JSON inside.
+mod capacity;
 mod escape;
 mod false_sharing;
 mod frame;
@@ -33,10 +34,13 @@ pub fn render(doc: &ReportDoc) -> String {
     let scripts = [library().to_owned(), PAGE_JS.join("\n")];
     let mut out = String::with_capacity(400 << 10);
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    out.push_str(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(&scripts)));
+    let styles: Vec<&str> = [STYLE].into_iter().chain(doc.capacity.as_ref().map(|_| capacity::STYLE)).collect();
+    out.push_str(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(&styles, &scripts)));
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    out.push_str(&format!("<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n", esc(&title(doc))));
+    out.push_str(&format!("<title>{}</title>\n", esc(&title(doc))));
+    styles.iter().for_each(|style| out.push_str(&format!("<style>{style}</style>\n")));
+    out.push_str("</head>\n<body>\n");
     body(&mut out, doc);
     data(&mut out, doc);
     for script in &scripts {
@@ -51,13 +55,13 @@ fn library() -> &'static str {
     CHART_JS.rfind("//# sourceMappingURL").map_or(CHART_JS, |end| &CHART_JS[..end])
 }
 
-fn policy(scripts: &[String]) -> String {
+fn policy(styles: &[&str], scripts: &[String]) -> String {
     let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())));
-    let allowed: Vec<String> = scripts.iter().map(|s| hash(s)).collect();
+    let all = |texts: &mut dyn Iterator<Item = &str>| texts.map(hash).collect::<Vec<String>>().join(" ");
     format!(
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src {}; script-src {}",
-        hash(STYLE),
-        allowed.join(" ")
+        all(&mut styles.iter().copied()),
+        all(&mut scripts.iter().map(String::as_str))
     )
 }
 

@@ -1,7 +1,7 @@
 //! The sections of the page, from the finding down to where the data comes from.
 use super::escape::{esc, name, prose};
 use super::frame::{list, section};
-use super::{false_sharing, sampling, source, tables, view};
+use super::{capacity, false_sharing, sampling, source, tables, view};
 use crate::compare::{Comparison, first_touch, share};
 use crate::doc::ReportDoc;
 use crate::headline::{
@@ -55,6 +55,9 @@ pub(super) fn evaluation(out: &mut String, doc: &ReportDoc, e: &Evaluation, i: u
     }
     if let (0, Some(l)) = (i, &doc.layout) {
         section(out, "Layout of data for page coherence", &l.sentence, &tables::layout(l));
+    }
+    if let (0, Some(c)) = (i, &doc.capacity) {
+        capacity::capacity(out, c);
     }
     section(out, "Policies against the optimum", &policies_intro(e), &policies(e, i));
     section(

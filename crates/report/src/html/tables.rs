@@ -28,7 +28,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    fn key(self, key: f64) -> Cell {
+    pub(super) fn key(self, key: f64) -> Cell {
         Cell { key: Some(key), ..self }
     }
 }

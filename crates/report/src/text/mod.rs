@@ -1,4 +1,5 @@
 //! One screen of text: the finding in a sentence, then tables.
+mod capacity;
 mod info;
 mod quick;
 mod sections;
@@ -53,14 +54,16 @@ pub fn render(doc: &ReportDoc, style: Style) -> String {
     let mut patterns = sections::patterns(e, width, paint);
     let height = |b: &Vec<String>| if b.is_empty() { 0 } else { b.len() + 1 };
     let mut room = SCREEN_LINES.saturating_sub(lines.len() + height(&policies));
-    for block in [&mut tail, &mut layout, &mut others, &mut patterns] {
+    let mut capacity = capacity::capacity(doc, room, width, paint);
+    for block in [&mut capacity, &mut tail, &mut layout, &mut others, &mut patterns] {
         if height(block) > room {
             block.clear();
         }
         room -= height(block);
     }
     let tables = sections::fit(sections::tables(e), room, width, paint);
-    let blocks = [policies, layout, others].into_iter().chain(tables).chain([patterns]).filter(|b| !b.is_empty());
+    let blocks =
+        [policies, capacity, layout, others].into_iter().chain(tables).chain([patterns]).filter(|b| !b.is_empty());
     for block in blocks {
         lines.extend(block);
         lines.push(String::new());

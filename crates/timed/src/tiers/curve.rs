@@ -56,7 +56,9 @@ pub fn curve(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Vec<Point>, TierError> {
     debug_assert!(frames.is_sorted());
-    let most = frames.last().copied().unwrap_or(0).min(recorded.pages.len() as u64);
+    // With frames for all pages nothing is to be sought.
+    let holds_all = |frames: u64| frames >= recorded.pages.len() as u64;
+    let most = frames.iter().copied().filter(|f| !holds_all(*f)).max().unwrap_or(0);
     let entries = recorded.pages.entries() as u64;
     let is_small = entries <= limits.entries && entries.saturating_mul(most) <= limits.exact;
     let choices = if tiers.is_exact { choices } else { &[] };
@@ -66,6 +68,7 @@ pub fn curve(
         progress(done);
         let cost = |saved: TotalCost| recorded.in_expander - saved;
         let (at_least, plan, is_optimum) = match &mut flow {
+            _ if holds_all(frames) => (recorded.in_dram, recorded.in_dram, true),
             Some(flow) => {
                 flow.raise(frames);
                 (cost(flow.saved()), cost(flow.saved()), true)

@@ -56,12 +56,15 @@ impl TierMachine {
             Some(of) => of.of_words(words),
             None => machine.cost.copy.of_words(words),
         };
-        let capacity = section.map(|s| {
-            let pages = |nodes: &[NodeId]| nodes.iter().map(|n| s.capacity_bytes[n.index()] / page_bytes).sum();
+        let capacity = machine.capacity_bytes().map(|bytes| {
+            let pages = |nodes: &[NodeId]| {
+                let each = nodes.iter().map(|n| bytes.get(n.index()).copied().unwrap_or(0) / page_bytes);
+                each.fold(0, u64::saturating_add)
+            };
             [pages(&dram), pages(&expander)]
         });
         if capacity.is_some_and(|c| c[0] == 0) {
-            return Err(wrong("DRAM holds fewer frames than one (tiers.capacity_bytes)".to_owned()));
+            return Err(wrong("DRAM holds fewer frames than one (its capacity in the machine file)".to_owned()));
         }
         Ok(TierMachine {
             page_bytes,

@@ -1,5 +1,6 @@
 //! What `homenode sim memory` says of machines with an expander.
 use homenode_base::{Cost, TotalCost};
+use homenode_report::capacity::SizeDoc;
 use homenode_table::{Cell, Column, Kind, Layout, Side, Table};
 use homenode_timed::tiers::{Point, Recorded};
 use schemars::JsonSchema;
@@ -46,17 +47,6 @@ pub struct SimTiersDoc {
     pub points: Vec<PointDoc>,
     /// The least DRAM that costs at most 5 % more than all DRAM: the optimum (or its bound and the plan found), then the policies.
     pub enough: Vec<EnoughDoc>,
-}
-
-/// A size of DRAM.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct SizeDoc {
-    /// Frames.
-    pub frames: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// Percent of the pages that are accessed.
-    pub percent: f64,
 }
 
 /// A size of DRAM and what it costs.

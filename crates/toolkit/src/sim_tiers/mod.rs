@@ -1,13 +1,14 @@
 //! `homenode sim memory` on machines with an expander: what a recording costs over the size of DRAM.
 mod doc;
-mod sizes;
+pub(crate) mod sizes;
 
 pub use doc::SimTiersDoc;
 
-use doc::{EnoughDoc, PointDoc, SIM_TIERS_SCHEMA, SizeDoc};
+use doc::{EnoughDoc, PointDoc, SIM_TIERS_SCHEMA};
 use homenode_command::dataset::{Opened, open};
 use homenode_command::{Failure, Progress, machine};
 use homenode_machine::{Machine, MapRule};
+use homenode_report::capacity::SizeDoc;
 use homenode_sim::SimError;
 use homenode_timed::tiers::policies::{self, Choice};
 use homenode_timed::tiers::{Limits, Point, Recorded, TierError, TierMachine, curve};
@@ -53,7 +54,7 @@ pub fn has_tiers(name: &str) -> Result<bool, Failure> {
 /// A request that makes no sense; a dataset that cannot be read; a machine without tiers.
 pub fn sim_tiers(request: &SimTiersRequest, progress: &mut dyn Progress) -> Result<SimTiersDoc, Failure> {
     let choices = choices(&request.policies)?;
-    let asked = Sizes::parse(&request.dram)?;
+    let asked = Sizes::parse("--dram", &request.dram)?;
     let machine = machine::named(&request.machine)?;
     let page_bytes = request.page_bytes.unwrap_or(machine.shape.page_bytes);
     if request.tick == Some(0) {
@@ -103,7 +104,7 @@ pub fn sim_tiers(request: &SimTiersRequest, progress: &mut dyn Progress) -> Resu
     Ok(doc)
 }
 
-fn failure(e: TierError) -> Failure {
+pub(crate) fn failure(e: TierError) -> Failure {
     match e {
         TierError::Sim(SimError::Trace(e)) => e.into(),
         TierError::Nothing | TierError::TooMany(_) => Failure::input(e),
@@ -126,7 +127,7 @@ fn choices(names: &[String]) -> Result<Vec<Choice>, Failure> {
 }
 
 /// Whether there are too few samples to tell hot pages from others.
-fn is_thin(recorded: &Recorded) -> bool {
+pub(crate) fn is_thin(recorded: &Recorded) -> bool {
     recorded.samples.is_some_and(|samples| samples < SAMPLES_MIN * recorded.pages.len() as u64)
 }
 
@@ -153,12 +154,14 @@ fn enough(recorded: &Recorded, sizes: &[SizeDoc], points: &[Point], names: &[Str
 }
 
 /// What the result does not rest on.
-fn notes(machine: &Machine, tiers: &TierMachine, recorded: &Recorded, points: &[Point]) -> Vec<String> {
+pub(crate) fn notes(machine: &Machine, tiers: &TierMachine, recorded: &Recorded, points: &[Point]) -> Vec<String> {
     let mut notes = Vec::new();
     if !tiers.declared {
         notes.push(format!(
-            "machine '{}' has no [tiers] section: a move costs what [copy] says, a tick is {} accesses, capacities are unlimited",
-            machine.name, tiers.tick
+            "machine '{}' has no [tiers] section: a move costs what [copy] says, a tick is {} accesses{}",
+            machine.name,
+            tiers.tick,
+            if tiers.capacity.is_none() { ", capacities are unlimited" } else { "" }
         ));
     }
     if !tiers.is_exact {

@@ -1,6 +1,6 @@
 //! Sizes of DRAM: percent of the pages that a recording touches, or bytes.
-use super::doc::SizeDoc;
 use homenode_command::Failure;
+use homenode_report::capacity::SizeDoc;
 use homenode_timed::tiers::{Recorded, TierMachine};
 
 /// Steps of a range that names none.
@@ -14,34 +14,38 @@ enum Size {
 }
 
 /// Sizes as they were asked for.
-pub(super) struct Sizes(Vec<Size>);
+pub(crate) struct Sizes {
+    /// The option that they were asked by.
+    option: &'static str,
+    all: Vec<Size>,
+}
 
 impl Sizes {
     /// Reads `40`, `40%`, `10..100`, `10..90:20`, `64M`; 10 to 100 percent if there is nothing.
-    pub(super) fn parse(words: &[String]) -> Result<Sizes, Failure> {
+    pub(crate) fn parse(option: &'static str, words: &[String]) -> Result<Sizes, Failure> {
         let mut all = Vec::new();
         for word in words {
             all.extend(one(word.trim()).ok_or_else(|| {
                 Failure::usage(format!(
-                    "--dram: '{word}' is neither percent of the footprint from 1 to 100 (40, 10..100, 10..90:20) nor bytes with a unit (65536B, 64M, 2G)"
+                    "{option}: '{word}' is neither percent of the footprint from 1 to 100 (40, 10..100, 10..90:20) nor bytes with a unit (65536B, 64M, 2G)"
                 ))
             })?);
         }
         if all.is_empty() {
             all.extend((STEP..=100).step_by(STEP as usize).map(Size::Percent));
         }
-        Ok(Sizes(all))
+        Ok(Sizes { option, all })
     }
 
     /// Frames, ascending, each number once; and what had to be left out.
-    pub(super) fn frames(
+    pub(crate) fn frames(
         &self,
         recorded: &Recorded,
         tiers: &TierMachine,
     ) -> Result<(Vec<SizeDoc>, Vec<String>), Failure> {
         let pages = recorded.pages.len() as u64;
         let (mut sizes, mut left_out): (Vec<SizeDoc>, Vec<String>) = Default::default();
-        for size in &self.0 {
+        for size in &self.all {
             let (frames, words) = match *size {
                 Size::Percent(p) => (pages * p / 100, format!("{p} % of {pages} pages")),
                 Size::Bytes(b) => (b / tiers.page_bytes, format!("{b} bytes")),
@@ -67,7 +71,9 @@ impl Sizes {
         sizes.sort_by_key(|s| s.frames);
         sizes.dedup_by_key(|s| s.frames);
         match (sizes.is_empty(), left_out.first()) {
-            (true, Some(first)) => Err(Failure::usage(format!("--dram: {}", first.trim_start_matches("left out: ")))),
+            (true, Some(first)) => {
+                Err(Failure::usage(format!("{}: {}", self.option, first.trim_start_matches("left out: "))))
+            }
             _ => Ok((sizes, left_out)),
         }
     }

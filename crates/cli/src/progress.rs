@@ -44,13 +44,10 @@ impl Progress for Bar {
         self.bar.set_position(done);
     }
     fn is_watched(&self) -> bool {
-        self.log.is_some() || !self.bar.is_hidden()
+        !self.bar.is_hidden()
     }
     fn say(&mut self, sentence: &str) {
-        match &self.log {
-            Some(_) => eprintln!("{sentence}"),
-            None => self.bar.println(sentence),
-        }
+        self.bar.println(sentence);
     }
 }
 

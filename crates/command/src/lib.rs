@@ -39,7 +39,7 @@ pub trait Progress {
     /// number is known, both count over all of them, so that the time left is that of the whole; a stage that turns out
     /// not to be needed is passed over.
     fn at(&mut self, stage: &str, done: u64, total: Option<u64>);
-    /// Whether somebody reads [`Progress::say`].
+    /// Whether somebody sits there and reads [`Progress::say`].
     fn is_watched(&self) -> bool {
         false
     }

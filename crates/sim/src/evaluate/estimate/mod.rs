@@ -15,13 +15,14 @@ use crate::split::Pieces;
 use costs::{Costs, ObjectCost};
 use homenode_analysis::rows::Interval;
 use homenode_analysis::{BlockReference, Locked, Names, UNKNOWN_OBJECT};
-use homenode_base::{Rng, TotalCost};
+use homenode_base::{Cost, NodeId, Rng, TotalCost};
+use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::policies::Choice;
 use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use inference::Sample;
 use known::Known;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Fewer colours are no population to draw from.
 pub const COLOURS_MIN: u64 = 8;
@@ -117,17 +118,19 @@ pub fn estimate(
         let (priced, costs) = shard.pass.finish()?;
         parts.push((priced, costs.rows().iter().copied().collect()));
     }
-    Ok(Looked { choices: &choices, router, drawn, parts }.estimate(&*forks[0]))
+    let handover = handover(setup.machine, setup.block_bytes);
+    Ok(Looked { choices: &choices, router, drawn, parts, handover }.estimate(&*forks[0]))
 }
 
-/// The colours to replay, ascending: a fixed part of them, drawn without replacement.
+/// The colours to replay, ascending: a fixed part of them, one of each class of colours that agree in their low bits. Placements that deal
+/// out blocks in turn put neighbours on different nodes; a draw from all colours may show those of one node alone.
 fn draw(colours: u64, seed: u64) -> Vec<usize> {
-    let wanted = (colours / 4).clamp(LOOKED_AT.0, LOOKED_AT.1).min(colours) as usize;
-    let (mut rng, mut drawn) = (Rng::new(seed), BTreeSet::new());
-    while drawn.len() < wanted {
-        drawn.insert(rng.below(colours) as usize);
-    }
-    drawn.into_iter().collect()
+    let classes = (colours / 4).clamp(LOOKED_AT.0, LOOKED_AT.1).min(colours);
+    let mut rng = Rng::new(seed);
+    let mut drawn: Vec<usize> =
+        (0..classes).map(|class| (class + classes * rng.below(colours / classes)) as usize).collect();
+    drawn.sort_unstable();
+    drawn
 }
 
 /// Sees all references and sends on those of some colours.
@@ -143,12 +146,12 @@ struct Router {
 impl Router {
     fn new(context: &EvalContext<'_>, colours: u64, drawn: &[usize]) -> Router {
         let setup = context.setup;
-        let line_bytes = setup.machine.sections.caches.as_ref().map_or(64, |c| c.line_bytes);
+        let line_shift = setup.machine.sections.caches.as_ref().map(|c| c.line_bytes.trailing_zeros());
         let mut shard_of = vec![None; colours as usize];
         drawn.iter().enumerate().for_each(|(shard, colour)| shard_of[*colour] = Some(shard));
         Router {
             front: Front::new(setup.bindings),
-            known: Known::new(colours as usize, line_bytes.trailing_zeros()),
+            known: Known::new(colours as usize, line_shift),
             shard_of,
             block_shift: setup.block_bytes.trailing_zeros(),
             replayed: 0,
@@ -207,23 +210,40 @@ struct Looked<'c> {
     router: Router,
     drawn: Vec<usize>,
     parts: Vec<(Priced, BTreeMap<u32, ObjectCost>)>,
+    /// What a line costs at most that goes from one thread to another, and what more where its block moves with it.
+    handover: (f64, f64),
+}
+
+/// See [`Looked::handover`].
+fn handover(machine: &Machine, block_bytes: u64) -> (f64, f64) {
+    let nodes = || (0..machine.nodes()).map(|n| NodeId(n as u16));
+    let pairs = || nodes().flat_map(|from| nodes().map(move |to| (from, Location::Node(to))));
+    let dearest =
+        |costs: &mut dyn Iterator<Item = Cost>| costs.filter(|c| *c < Cost::INFINITE).max().unwrap_or(Cost::ZERO);
+    let access = |class| dearest(&mut pairs().map(|(from, to)| machine.access(class, from, to)));
+    let transfer = machine.sections.caches.as_ref().map_or(Cost::ZERO, |c| c.transfer_near.max(c.transfer_far));
+    let each = access(AccessClass::Read).max(access(AccessClass::Write)).max(transfer);
+    let moved = dearest(&mut pairs().map(|(from, to)| machine.copy_cost(block_bytes, Location::Node(from), to)));
+    (each.0 as f64, moved.0 as f64)
 }
 
 impl Looked<'_> {
     fn estimate(&self, objects: &dyn Objects) -> Estimate {
         let Router { front, known, .. } = &self.router;
         let sample =
-            Sample::new(self.router.shard_of.len(), &[self.counts(&known.misses), self.counts(&known.handovers)]);
+            Sample::new(self.router.shard_of.len(), &self.counts(&known.accesses), &self.counts(&known.handovers));
+        let (each, each_move) = self.handover;
         let base = self.choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
         let base = base.map(|i| self.values(|p| p.total(i)));
-        let share = |values: &[f64]| base.as_ref().map(|base| sample.share(values, base));
+        let share = |values: &[f64]| base.as_ref().map(|base| sample.share(values, base, each));
         let policy = |(choice, i): (&Choice, usize)| {
             let values = self.values(|p| p.total(i));
             let ratio = match &base {
                 Some(_) if choice.spec.name == FIRST_TOUCH => Some(Interval { low: 1.0, high: 1.0 }),
-                base => base.as_ref().map(|base| sample.ratio(&values, base)),
+                base => base.as_ref().map(|base| sample.ratio(&values, base, (each + each_move, each))),
             };
-            EstimateRow { name: choice.to_string(), reached: true, total: sample.total(&values), ratio }
+            let total = sample.total(&values, each + each_move);
+            EstimateRow { name: choice.to_string(), reached: true, total, ratio }
         };
         let bounds = self.parts.iter().map(|(p, _)| rows::optimum(p.bounds, p.totals.transfer_cost));
         let bounds: Vec<_> = bounds.collect();
@@ -233,7 +253,7 @@ impl Looked<'_> {
             EstimateRow {
                 name: bound.name.clone(),
                 reached: bound.exact,
-                total: sample.total(&values),
+                total: sample.total(&values, each),
                 ratio: share(&values),
             }
         });

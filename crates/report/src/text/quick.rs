@@ -48,15 +48,17 @@ fn rows(doc: &QuickDoc) -> Table {
     let columns = ["total", "of first touch", ""].map(Column::number);
     let mut out = Table::new(std::iter::once(Column::words("Policies and bounds", 14)).chain(columns).collect());
     let total = |i: Interval| match (unit.cost(cost(i.low)), unit.cost(cost(i.high))) {
+        _ if !i.high.is_finite() && i.low <= 0.0 => "cannot tell".to_owned(),
+        (low, _) if !i.high.is_finite() => format!("at least {low}"),
         (low, high) if low == high => low,
         (low, high) => format!("{low} to {high}"),
     };
     let row = |r: &QuickRow| {
         let word = match r.beside {
-            Beside::CannotTell => "cannot tell",
+            Beside::CannotTell if r.ratio.is_some_and(|i| i.high.is_finite()) => "cannot tell",
             Beside::Less => "less",
             Beside::More => "more",
-            Beside::Same | Beside::Nothing => "",
+            Beside::Same | Beside::Nothing | Beside::CannotTell => "",
         };
         vec![r.name.clone(), total(r.total), r.ratio.map_or(String::new(), shares), word.to_owned()]
     };

@@ -60,6 +60,10 @@ impl Sample {
         if self.is_whole(values) {
             return Interval { low: seen, high: seen };
         }
+        // Nothing seen says nothing of what is there.
+        if seen == 0.0 && self.under > 1.0 {
+            return Interval { low: 0.0, high: f64::INFINITY };
+        }
         let (estimate, half) = (self.colours * mean(values), self.colours * self.half(values));
         let (low, high) = ((estimate * self.over).min(estimate - half), (estimate * self.under).max(estimate + half));
         let (more, less) = (self.surprising.max(0.0) * each, (-self.surprising).max(0.0) * each);
@@ -148,6 +152,14 @@ mod tests {
         assert!(share.low < 0.02 && share.high > 0.98, "{share:?}");
         let ratio = sample.ratio(&[0.5, 0.5, 0.5], &[1.0, 1.0, 1.0], (100.0, 0.0));
         assert!(ratio.high >= 700.0 / 4.0, "{ratio:?}");
+    }
+
+    #[test]
+    fn nothing_seen_says_nothing() {
+        let sample = Sample::new(16, &(1.0, vec![0.0; 4]), &(0.0, vec![0.0; 4]));
+        assert_eq!(sample.total(&[0.0; 4], 1.0), Interval { low: 0.0, high: f64::INFINITY });
+        let empty = Sample::new(16, &(0.0, vec![0.0; 4]), &(0.0, vec![0.0; 4]));
+        assert!(empty.total(&[0.0; 4], 1.0).high < 1e-9);
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
-//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
+//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes; `colours`, `workers` and `front`: what of them can be done at the same time; [`estimate`]: a first answer from a part), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
 //! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
-//! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`realign`], [`verify`]. The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
+//! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`realign`], [`verify`](mod@verify). The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
 //! use homenode_machine::models;

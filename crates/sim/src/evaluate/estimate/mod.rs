@@ -1,4 +1,4 @@
-//! A first answer: some of the [colours](crate::colours) are replayed, exactly, and say what all of them come to.
+//! A first answer: some of the colours of blocks (`colours.rs`) are replayed, exactly, and say what all of them come to.
 mod costs;
 mod inference;
 mod known;

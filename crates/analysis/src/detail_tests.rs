@@ -3,7 +3,7 @@ use crate::names::{Names, ObjectName, SiteName};
 use homenode_trace::Op;
 
 fn piece(line: usize) -> Piece {
-    Piece { index: line, unit: line as u64, words: 0xFF, new: false, detailed: false }
+    Piece { index: line, unit: line as u64, words: 0xFF, detailed: false }
 }
 
 const R: Reference = Reference { thread: 1, cpu: 1, site: 1, object: 0, op: Op::Write, lock: false, turn: 0 };

@@ -132,8 +132,6 @@ pub struct Piece {
     pub unit: u64,
     /// Words touched, bit 0 = first word of the unit.
     pub words: u64,
-    /// Whether the unit had never been referenced.
-    pub new: bool,
     /// Whether [`Patterns::set_detailed`] marked it.
     pub detailed: bool,
 }
@@ -188,9 +186,9 @@ impl Patterns {
         for unit in t.addr >> self.unit_shift..=last >> self.unit_shift {
             let words = self.words(unit, t.addr, last);
             let index = self.unit(unit, t.thread, t.object);
-            let (new, detailed) = (self.units[index].touched == 0, self.units[index].detailed);
+            let detailed = self.units[index].detailed;
             self.touch_unit(index, t, words);
-            each(Piece { index, unit, words, new, detailed });
+            each(Piece { index, unit, words, detailed });
         }
     }
     /// Words of a unit that `[addr, last]` touches; it touches some.
@@ -209,7 +207,7 @@ impl Patterns {
         }
         let index = self.index.get(unit)?;
         let detailed = self.units[index].detailed;
-        Some(Piece { index, unit, words: self.words(unit, addr, last), new: false, detailed })
+        Some(Piece { index, unit, words: self.words(unit, addr, last), detailed })
     }
     #[inline]
     fn unit(&mut self, unit: u64, thread: u32, object: u32) -> usize {

@@ -5,7 +5,7 @@ use crate::units::percent;
 use homenode_base::TotalCost;
 use homenode_sim::evaluation::Interval;
 use homenode_sim::evidence::Doubt;
-use homenode_sim::{Estimate, EstimateRow, Evidence};
+use homenode_sim::{Estimate, EstimateRow, Evidence, ObjectEstimate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ pub struct QuickDoc {
     /// Cache-to-cache transfers as a share of the first-touch total; null where there is no first touch.
     pub transfer: Option<Interval>,
     /// Data objects by their share of the first-touch total, largest first; those of few blocks may be missing.
-    pub objects: Vec<QuickObject>,
+    pub objects: Vec<ObjectEstimate>,
     /// What the recording did not see.
     pub evidence: Evidence,
     /// Sentences for the reader.
@@ -100,21 +100,6 @@ pub enum Beside {
     Nothing,
 }
 
-/// A data object.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct QuickObject {
-    /// What people call it.
-    pub name: String,
-    /// `global`, `heap`, `stack`, `map`, `shared`, `unknown`.
-    pub kind: String,
-    /// Share of the first-touch total that it costs.
-    pub share: Interval,
-    /// Part of its cost that memory of other nodes has, 0 to 1, as far as it was replayed.
-    pub remote: f64,
-    /// Part of its cost that lines from other caches have, 0 to 1, as far as it was replayed.
-    pub transfer: f64,
-}
-
 /// What an estimate is of.
 #[derive(Clone, Debug)]
 pub struct QuickFacts {
@@ -140,13 +125,6 @@ impl QuickDoc {
     /// The document of an estimate.
     pub fn new(facts: QuickFacts, e: Estimate) -> QuickDoc {
         let (verdict, sentence) = judged(e.optimum.first(), facts.threshold, &facts.evidence);
-        let objects = e.objects.into_iter().map(|o| QuickObject {
-            name: o.name,
-            kind: o.kind,
-            share: o.share,
-            remote: o.remote,
-            transfer: o.transfer,
-        });
         QuickDoc {
             schema: QUICK_SCHEMA,
             provenance: facts.provenance,
@@ -164,7 +142,7 @@ impl QuickDoc {
             policies: e.policies.into_iter().map(QuickRow::from).collect(),
             optimum: e.optimum.into_iter().map(QuickRow::from).collect(),
             transfer: e.transfer,
-            objects: objects.collect(),
+            objects: e.objects,
             evidence: facts.evidence,
             warnings: facts.warnings,
         }

@@ -11,9 +11,7 @@ use homenode_sim::evaluation::{
     Finding, FindingKind, InTurns, ObjectRow, OptimumRow, PolicyRow, TransferClass, TrueUse,
 };
 use homenode_sim::evidence::{Doubt, Evidence, Gap, GapKind};
-use homenode_sim::{
-    EvalContext, EvalOptions, Evaluation, ObjectRange, Objects, ReplayOptions, Setup, ThreadBinding, evaluate,
-};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, ObjectRange, Objects, Setup, ThreadBinding, evaluate};
 use homenode_trace::order::Listed;
 use homenode_trace::{Event, Merged, Op};
 
@@ -439,13 +437,7 @@ fn what_comes_out_of_the_pipeline_is_not_contradicted() {
         let bindings: Vec<ThreadBinding> = (0..threads)
             .map(|t| ThreadBinding { cpu: t as u16, node: NodeId((t * 2 / threads) as u16), space: 0 })
             .collect();
-        let setup = Setup {
-            machine: &machine,
-            bindings: &bindings,
-            block_bytes: 4096,
-            options: ReplayOptions::default(),
-            waits: &[],
-        };
+        let setup = Setup::exact(&machine, &bindings, 4096);
         let context =
             EvalContext { setup, policies: &choices, options: EvalOptions::default(), workers: &homenode_sim::Alone };
         let e = evaluate(&mut Listed::new(&refs), &mut World, &context).unwrap();

@@ -5,7 +5,7 @@ use homenode_base::NodeId;
 use homenode_machine::{Machine, models};
 use homenode_placement::Start;
 use homenode_placement::policies::{Choice, reported};
-use homenode_sim::{Engine, EvalContext, EvalOptions, NoObjects, ReplayOptions, Setup, ThreadBinding, evaluate};
+use homenode_sim::{Engine, EvalContext, EvalOptions, NoObjects, Setup, ThreadBinding, evaluate};
 use homenode_trace::order::{Listed, Piece, Source, Stream};
 use homenode_trace::{Merged, Op, TraceError};
 use std::time::Instant;
@@ -45,8 +45,7 @@ fn binding_of(cpus: &[u16], thread: usize) -> ThreadBinding {
 
 fn time(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice], bounds: Option<Start>) -> f64 {
     let bindings = bindings(machine);
-    let setup =
-        Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] };
+    let setup = Setup::exact(machine, &bindings, 4096);
     let mut engine = Engine::new(setup, policies, bounds).expect("a registry machine and policy fit");
     let start = Instant::now();
     for _ in 0..rounds {
@@ -90,8 +89,7 @@ impl Stream for Round<'_> {
 /// The whole evaluation with its analysis, nothing named.
 fn time_evaluation(machine: &Machine, refs: &[Merged], rounds: usize, policies: &[Choice]) -> f64 {
     let bindings = bindings(machine);
-    let setup =
-        Setup { machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] };
+    let setup = Setup::exact(machine, &bindings, 4096);
     let context = EvalContext { setup, policies, options: EvalOptions::default(), workers: &homenode_sim::Alone };
     let mut source = Rounds { refs, rounds, passes: 0 };
     let start = Instant::now();

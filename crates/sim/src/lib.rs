@@ -12,7 +12,7 @@
 //! ```
 //! use homenode_machine::models;
 //! use homenode_placement::policies::Choice;
-//! use homenode_sim::{Engine, ReplayOptions, Setup, bindings, thread_map};
+//! use homenode_sim::{Engine, Setup, bindings, thread_map};
 //! use homenode_trace::order::{Order, OrderKind, Stream};
 //! use homenode_trace::synthetic::Builder;
 //!
@@ -22,7 +22,7 @@
 //! let dataset = program.open()?;
 //! let machine = models::find("butterfly").expect("in the registry");
 //! let bindings = bindings(&thread_map(&dataset, &machine, None)?, |thread| dataset.address_space(thread));
-//! let setup = Setup { machine: &machine, bindings: &bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] };
+//! let setup = Setup::exact(&machine, &bindings, 4096);
 //! let mut engine = Engine::new(setup, &[Choice::parse("first-touch")?, Choice::parse("best-static")?], None)?;
 //! let mut order = Order::new(&dataset, OrderKind::Model)?;
 //! while let Some(piece) = order.pull()? {

@@ -20,6 +20,13 @@ pub struct Setup<'m> {
     pub waits: &'m [Waits],
 }
 
+impl<'m> Setup<'m> {
+    /// Of an exact recording, with default options: each miss costs its latency.
+    pub fn exact(machine: &'m Machine, bindings: &'m [ThreadBinding], block_bytes: u64) -> Setup<'m> {
+        Setup { machine, bindings, block_bytes, options: ReplayOptions::default(), waits: &[] }
+    }
+}
+
 /// Whether a miss of a code location waits for the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waits {

@@ -210,16 +210,7 @@ fn equals_each_policy_run_alone_on_each_block() {
             let bindings = bindings(&machine, threads as usize);
             let refs = random_trace(&mut rng, threads, 1500, 2000);
             let blocks = collect(&machine, &bindings, &refs, block_bytes);
-            let priced = price(
-                Setup {
-                    machine: &machine,
-                    bindings: &bindings,
-                    block_bytes,
-                    options: ReplayOptions::default(),
-                    waits: &[],
-                },
-                &refs,
-            );
+            let priced = price(Setup::exact(&machine, &bindings, block_bytes), &refs);
             assert_eq!(priced.blocks.len(), blocks.len());
             let mut best = BTreeMap::new();
             for (block, trace) in &blocks {
@@ -292,13 +283,7 @@ fn best_static_is_the_policy_run_in_a_second_pass() {
     for machine in machines() {
         let bindings = bindings(&machine, 4);
         let refs = random_trace(&mut rng, 4, 3000, 3000);
-        let setup = Setup {
-            machine: &machine,
-            bindings: &bindings,
-            block_bytes: 256,
-            options: ReplayOptions::default(),
-            waits: &[],
-        };
+        let setup = Setup::exact(&machine, &bindings, 256);
         let first = price(setup, &refs);
         let homes = first.blocks.iter().copied().zip(first.homes.iter().copied()).collect();
         let mut second = WhatIf::new(setup, &[Transform::Rehome { homes }]).unwrap();
@@ -332,13 +317,7 @@ fn hostile_values_neither_panic_nor_disappear() {
                 });
             }
         }
-        let setup = Setup {
-            machine: &machine,
-            bindings: &bindings,
-            block_bytes: 4096,
-            options: ReplayOptions::default(),
-            waits: &[],
-        };
+        let setup = Setup::exact(&machine, &bindings, 4096);
         let priced = price(setup, &refs);
         assert_eq!(priced.totals.refs + priced.strangers, refs.len() as u64);
         assert!(priced.strangers > 0, "thread 2 has no binding");
@@ -348,13 +327,7 @@ fn hostile_values_neither_panic_nor_disappear() {
 #[test]
 fn no_threads_and_a_thousand_threads() {
     for machine in machines() {
-        let none = Setup {
-            machine: &machine,
-            bindings: &[],
-            block_bytes: 4096,
-            options: ReplayOptions::default(),
-            waits: &[],
-        };
+        let none = Setup::exact(&machine, &[], 4096);
         let priced = price(none, &[]);
         assert_eq!((priced.totals.refs, priced.blocks.len(), priced.total(0).0), (0, 0, 0));
         let bindings = bindings(&machine, 1000);
@@ -379,13 +352,7 @@ fn no_threads_and_a_thousand_threads() {
 fn unusable_blocks_and_bindings_are_errors() {
     let machine = cached(&[2, 2], (2, 2), (4, 4));
     let bindings = bindings(&machine, 2);
-    let setup = Setup {
-        machine: &machine,
-        bindings: &bindings,
-        block_bytes: 4096,
-        options: ReplayOptions::default(),
-        waits: &[],
-    };
+    let setup = Setup::exact(&machine, &bindings, 4096);
     for block_bytes in [0, 3, 32, 4097, 1 << 60] {
         assert!(Engine::new(Setup { block_bytes, ..setup }, &choices(&machine), None).is_err(), "{block_bytes}");
     }
@@ -403,13 +370,7 @@ fn processes_with_address_spaces_of_their_own_share_nothing() {
         .collect();
     for (space, transfers) in [(0, 999), (1, 0), (70_000, 0)] {
         let bindings = [binding(0, 0), binding(1, space)];
-        let setup = Setup {
-            machine: &machine,
-            bindings: &bindings,
-            block_bytes: 4096,
-            options: ReplayOptions::default(),
-            waits: &[],
-        };
+        let setup = Setup::exact(&machine, &bindings, 4096);
         let priced = price(setup, &refs);
         assert_eq!((priced.totals.transfers, priced.blocks.len()), (transfers, if space == 0 { 1 } else { 2 }));
     }

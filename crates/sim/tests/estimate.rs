@@ -5,8 +5,8 @@ use homenode_base::{NodeId, Rng};
 use homenode_machine::models;
 use homenode_placement::policies::{self, Choice};
 use homenode_sim::{
-    Alone, Estimate, EvalContext, EvalOptions, Evaluation, Job, ReplayOptions, Setup, SimError, ThreadBinding, Workers,
-    estimate, evaluate,
+    Alone, Estimate, EvalContext, EvalOptions, Evaluation, Job, Setup, SimError, ThreadBinding, Workers, estimate,
+    evaluate,
 };
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
@@ -32,13 +32,7 @@ fn both(refs: &[Merged], seeds: &[u64]) -> (Evaluation, Vec<Estimate>) {
     let machine = models::find("two-socket").unwrap();
     let bindings: Vec<ThreadBinding> =
         (0..4).map(|t| ThreadBinding { cpu: t * 4, node: NodeId(u16::from(t >= 2)), space: 0 }).collect();
-    let setup = Setup {
-        machine: &machine,
-        bindings: &bindings,
-        block_bytes: 4096,
-        options: ReplayOptions::default(),
-        waits: &[],
-    };
+    let setup = Setup::exact(&machine, &bindings, 4096);
     let policies: Vec<Choice> = policies::reported(&machine, 4096);
     let context = EvalContext { setup, policies: &policies, options: EvalOptions::default(), workers: &Alone };
     let arrays = Arrays(vec![("data", BASE, HOT - BASE), ("hot", HOT, 1 << 20)]);
@@ -135,13 +129,7 @@ fn pages_that_are_alike_leave_no_doubt() {
 fn who_works_changes_nothing() {
     let machine = models::find("butterfly").unwrap();
     let bindings: Vec<ThreadBinding> = (0..4).map(|t| ThreadBinding { cpu: t, node: NodeId(t), space: 0 }).collect();
-    let setup = Setup {
-        machine: &machine,
-        bindings: &bindings,
-        block_bytes: 4096,
-        options: ReplayOptions::default(),
-        waits: &[],
-    };
+    let setup = Setup::exact(&machine, &bindings, 4096);
     let policies: Vec<Choice> = policies::reported(&machine, 4096);
     let refs = mixed(3, 64);
     let of = |workers: &dyn Workers| {
@@ -159,13 +147,7 @@ fn few_colours_are_refused() {
     let bindings = [ThreadBinding { cpu: 0, node: NodeId(0), space: 0 }];
     let refs = mixed(1, 8);
     for block_bytes in [4096 * 4, 1 << 21] {
-        let setup = Setup {
-            machine: &machine,
-            bindings: &bindings,
-            block_bytes,
-            options: ReplayOptions::default(),
-            waits: &[],
-        };
+        let setup = Setup::exact(&machine, &bindings, block_bytes);
         let context = EvalContext { setup, policies: &[], options: EvalOptions::default(), workers: &Alone };
         let found = estimate(&mut Listed::with_events(&refs, &[]), &Arrays(vec![]), &context, 1);
         assert!(matches!(found, Err(SimError::FewColours { block_bytes: b, .. }) if b == block_bytes), "{block_bytes}");

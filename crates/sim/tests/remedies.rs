@@ -4,7 +4,7 @@
 use homenode_analysis::{Part, Transform};
 use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
-use homenode_sim::{ReplayOptions, Setup, ThreadBinding, WhatIf};
+use homenode_sim::{Setup, ThreadBinding, WhatIf};
 use homenode_trace::{Merged, Op};
 
 const THREADS: u32 = 4;
@@ -80,8 +80,7 @@ fn binding(machine: &Machine, thread: u32) -> ThreadBinding {
 
 fn cost(machine: &Machine, refs: &[Merged], transforms: &[Transform]) -> TotalCost {
     let bindings: Vec<ThreadBinding> = (0..THREADS).map(|t| binding(machine, t)).collect();
-    let setup =
-        Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default(), waits: &[] };
+    let setup = Setup::exact(machine, &bindings, PAGE);
     let mut run = WhatIf::new(setup, transforms).unwrap();
     refs.chunks(777).for_each(|c| run.refs(c));
     run.finish().unwrap().total()

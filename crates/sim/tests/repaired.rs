@@ -6,7 +6,7 @@ use homenode_base::{NodeId, Rng, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, WhatIf, evaluate};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, Setup, ThreadBinding, WhatIf, evaluate};
 use homenode_trace::order::{Listed, Source, Stream};
 use homenode_trace::{Merged, Op, TraceError};
 
@@ -22,7 +22,7 @@ fn bindings(machine: &Machine) -> Vec<ThreadBinding> {
 }
 
 fn setup<'a>(machine: &'a Machine, bindings: &'a [ThreadBinding]) -> Setup<'a> {
-    Setup { machine, bindings, block_bytes: 4096, options: ReplayOptions::default(), waits: &[] }
+    Setup::exact(machine, bindings, 4096)
 }
 
 fn word(thread: u32, addr: u64, op: Op, site: u32) -> Merged {

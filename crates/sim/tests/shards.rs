@@ -5,9 +5,7 @@ use homenode_analysis::{ObjectName, SiteName};
 use homenode_base::NodeId;
 use homenode_machine::Machine;
 use homenode_placement::policies::{self, Choice};
-use homenode_sim::{
-    EvalContext, EvalOptions, Job, ObjectRange, Objects, ReplayOptions, Setup, ThreadBinding, Workers, evaluate,
-};
+use homenode_sim::{EvalContext, EvalOptions, Job, ObjectRange, Objects, Setup, ThreadBinding, Workers, evaluate};
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Listed;
 use homenode_trace::{Event, Merged, Op};
@@ -94,7 +92,7 @@ fn evaluated(machine: &Machine, block_bytes: u64, steps: &[(u32, u8, u64, u32)],
     let bindings: Vec<ThreadBinding> = [0, 1, 2, 3, 4]
         .map(|cpu| ThreadBinding { cpu, node: NodeId([0, 0, 1, 2, 2][usize::from(cpu)]), space: 0 })
         .into();
-    let setup = Setup { machine, bindings: &bindings, block_bytes, options: ReplayOptions::default(), waits: &[] };
+    let setup = Setup::exact(machine, &bindings, block_bytes);
     let policies: Vec<Choice> = policies::reported(machine, block_bytes);
     let options = EvalOptions { finding_permille: 0, ..EvalOptions::default() };
     let arrays = Arrays(vec![("a", BASE, APART), ("b", BASE + APART, APART)]);

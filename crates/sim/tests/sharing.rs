@@ -4,7 +4,7 @@ use common::objects::Arrays;
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, models};
 use homenode_sim::evaluation::{Finding, FindingKind, TrueUse};
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, evaluate};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, Setup, ThreadBinding, evaluate};
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Listed;
 use homenode_trace::{Event, Merged, Op};
@@ -49,13 +49,7 @@ fn report(steps: &[Step], arrays: &[(&'static str, u64, u64)]) -> Evaluation {
     let machine = models::find("two-socket").unwrap();
     let threads = steps.iter().map(|s| if let Step::Ref(r) = s { r.thread + 1 } else { 0 }).max().unwrap();
     let bindings = bindings(&machine, threads);
-    let setup = Setup {
-        machine: &machine,
-        bindings: &bindings,
-        block_bytes: 4096,
-        options: ReplayOptions::default(),
-        waits: &[],
-    };
+    let setup = Setup::exact(&machine, &bindings, 4096);
     let context = EvalContext { setup, policies: &[], options: EvalOptions::default(), workers: &homenode_sim::Alone };
     let (mut refs, mut events) = (Vec::new(), Vec::new());
     for step in steps {

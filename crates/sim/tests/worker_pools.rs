@@ -7,7 +7,7 @@ use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{Machine, Shape};
 use homenode_placement::policies::Choice;
 use homenode_sim::evaluation::FindingKind;
-use homenode_sim::{EvalContext, EvalOptions, Evaluation, ReplayOptions, Setup, ThreadBinding, WhatIf, evaluate};
+use homenode_sim::{EvalContext, EvalOptions, Evaluation, Setup, ThreadBinding, WhatIf, evaluate};
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
 
@@ -95,8 +95,7 @@ fn in_turn(each: &[Vec<Merged>]) -> Vec<Merged> {
 
 fn report(machine: &Machine, program: Stencil) -> Evaluation {
     let (bindings, refs) = (program.bindings(machine), program.trace());
-    let setup =
-        Setup { machine, bindings: &bindings, block_bytes: PAGE, options: ReplayOptions::default(), waits: &[] };
+    let setup = Setup::exact(machine, &bindings, PAGE);
     let policies = [Choice::parse("best-static").unwrap()];
     let context =
         EvalContext { setup, policies: &policies, options: EvalOptions::default(), workers: &homenode_sim::Alone };
@@ -159,13 +158,7 @@ fn the_changed_program_makes_the_same_references() {
     for machine in machines() {
         for program in programs() {
             let bindings = program.bindings(&machine);
-            let setup = Setup {
-                machine: &machine,
-                bindings: &bindings,
-                block_bytes: PAGE,
-                options: ReplayOptions::default(),
-                waits: &[],
-            };
+            let setup = Setup::exact(&machine, &bindings, PAGE);
             let run = |refs: &[Merged], transforms: &[Transform]| {
                 let mut run = WhatIf::new(setup, transforms).unwrap();
                 refs.chunks(997).for_each(|c| run.refs(c));

@@ -1,36 +1,14 @@
 //! `homenode report` on machines with memory beside DRAM: how much of it is enough, by programs of which the answer is known.
+mod support;
 use homenode_command::Class;
 use homenode_report::ReportDoc;
 use homenode_report::capacity::CapacityDoc;
 use homenode_toolkit::{ReportRequest, SimTiersRequest, html, report, sim_tiers, text};
 use homenode_trace::order::OrderKind;
-use homenode_trace::store::Store;
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{Op, Sample, Sampling};
 use std::path::Path;
-use tempfile::TempDir;
-
-/// 100 in DRAM, 250 outside, no caches.
-const OWN: &str = "name = \"own\"\nunit = \"ps\"\nword_bytes = 8\npage_bytes = 4096\ncores = [2, 0]\n\
-    [read]\nmatrix = [[100, 250], [250, 250]]\n[copy]\nfixed = 1000\nper_word = 2\n";
-
-fn dataset(program: &Builder) -> TempDir {
-    let (folder, store) = (tempfile::tempdir().expect("a folder"), program.store());
-    for name in store.names().expect("names") {
-        let file = folder.path().join("x.hnt").join(&name);
-        std::fs::create_dir_all(file.parent().expect("a parent")).expect("made");
-        std::fs::write(file, store.get(&name).expect("a file").as_slice()).expect("written");
-    }
-    std::fs::write(folder.path().join("own.toml"), OWN).expect("written");
-    folder
-}
-
-/// 80 pages once, then 20 of them five hundred times each.
-fn program() -> Builder {
-    let mut b = Builder::new(1);
-    (0..80u64).chain((0..10_000).map(|i| 60 + i % 20)).for_each(|p| _ = b.read(0, 0x10_0000 + p * 4096));
-    b
-}
+use support::{OWN, hot_pages, with_expander};
 
 fn request(folder: &Path, capacity: &[&str]) -> ReportRequest {
     ReportRequest {
@@ -59,7 +37,7 @@ fn found(folder: &Path, capacity: &[&str]) -> CapacityDoc {
 
 #[test]
 fn the_least_dram_is_that_of_the_hot_pages_and_first_come_needs_nearly_all() {
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     let doc = found(folder.path(), &[]);
     assert!(doc.points.is_empty() && doc.moves.is_none() && doc.notes.is_empty(), "{doc:?}");
     assert_eq!((doc.pages, doc.in_dram.0, doc.in_expander.0), (80, 10_080 * 100, 10_080 * 250));
@@ -76,7 +54,7 @@ fn the_least_dram_is_that_of_the_hot_pages_and_first_come_needs_nearly_all() {
 
 #[test]
 fn sizes_that_are_named_cost_what_sim_memory_says() {
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     let doc = found(folder.path(), &["64K", "50%", "1G"]);
     let asked: Vec<u64> = doc.points.iter().filter(|p| p.asked).map(|p| p.size.frames).collect();
     assert_eq!(asked, [16, 40, 262_144]);
@@ -110,7 +88,7 @@ fn sizes_that_are_named_cost_what_sim_memory_says() {
 
 #[test]
 fn text_page_and_document_say_it() {
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     let doc = made(folder.path(), &["64K"]);
     let screen = text(&doc, 100, false);
     for words in
@@ -130,7 +108,7 @@ fn text_page_and_document_say_it() {
 
 #[test]
 fn the_machine_may_say_how_much_there_is() {
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     let own = folder.path().join("own.toml");
     let file = |bytes: &str| OWN.replace("cores = ", &format!("capacity = [{bytes}]\ncores = "));
     std::fs::write(&own, file("65536, 1048576")).expect("written");
@@ -164,13 +142,13 @@ fn what_cannot_be_told_is_said() {
         b.sample(0, 0x10_0000 + i % 40 * 4096, 8, Op::Read, 0x400, Sample { weight: 100, ..Sample::default() });
     }
     b.sampled(Sampling::default());
-    let doc = found(dataset(&b).path(), &["50"]);
+    let doc = found(with_expander(&b).path(), &["50"]);
     assert!(doc.enough.is_empty() && doc.sentence.contains("200 samples of 40 pages are too few"), "{}", doc.sentence);
-    let folder = dataset(&Builder::new(1));
+    let folder = with_expander(&Builder::new(1));
     let doc = found(folder.path(), &["50"]);
     assert!(doc.points.is_empty() && doc.sentence.contains("no difference how much DRAM"), "{}", doc.sentence);
     // Two nodes with processors: every access at the nearest one.
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     let three = OWN
         .replace("[2, 0]", "[2, 2, 0]")
         .replace("[[100, 250], [250, 250]]", "[[100, 150, 250], [150, 100, 250], [250, 250, 250]]");
@@ -186,7 +164,7 @@ fn what_cannot_be_told_is_said() {
 
 #[test]
 fn wrong_sizes_and_machines_are_refused_with_what_to_do() {
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     for (machine, sizes, words) in [
         ("two-socket", &["16G"][..], "no node without processors"),
         ("own.toml", &["lots"], "--capacity: 'lots'"),

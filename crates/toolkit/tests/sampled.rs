@@ -1,9 +1,10 @@
 //! A sampled dataset through every command that reads one.
+mod support;
 use homenode_export::{ExportRequest, export};
 use homenode_thin::{Method, Thin, thin_dataset};
 use homenode_toolkit::{ReportRequest, check, info, report, text};
 use homenode_trace::order::OrderKind;
-use homenode_trace::store::{MemStore, Store};
+use homenode_trace::store::MemStore;
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{DataSource, Op, Sample, SampleUnit, Sampling};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -12,10 +13,7 @@ use std::path::{Path, PathBuf};
 
 fn on_disk(store: &MemStore, folder: &Path, name: &str) -> PathBuf {
     let root = folder.join(name);
-    std::fs::create_dir_all(root.join("threads")).expect("making a directory");
-    for name in store.names().expect("memory") {
-        std::fs::write(root.join(&name), store.get(&name).expect("listed").as_slice()).expect("writing");
-    }
+    support::write(store, &root);
     root
 }
 

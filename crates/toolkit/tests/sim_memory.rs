@@ -1,19 +1,15 @@
 //! `homenode sim memory`: the document, what it counts, and what is refused.
+mod support;
 use homenode_command::Class;
 use homenode_toolkit::{SimMemoryRequest, sim_memory};
 use homenode_trace::columns::INSTRUCTIONS;
-use homenode_trace::store::Store;
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{EventKind, Sampling};
 use tempfile::TempDir;
 
 fn dataset(program: &Builder) -> TempDir {
-    let (folder, store) = (tempfile::tempdir().expect("a folder"), program.store());
-    for name in store.names().expect("names") {
-        let file = folder.path().join(&name);
-        std::fs::create_dir_all(file.parent().expect("a parent")).expect("made");
-        std::fs::write(file, store.get(&name).expect("a file").as_slice()).expect("written");
-    }
+    let folder = tempfile::tempdir().expect("a folder");
+    support::write(&program.store(), folder.path());
     folder
 }
 

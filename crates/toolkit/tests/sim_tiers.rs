@@ -1,33 +1,11 @@
 //! `homenode sim memory` on machines with an expander: the document, and what is refused.
+mod support;
 use homenode_command::Class;
 use homenode_toolkit::{SimTiersDoc, SimTiersRequest, has_tiers, sim_tiers};
-use homenode_trace::store::Store;
 use homenode_trace::synthetic::Builder;
 use homenode_trace::{Op, Sample, Sampling};
 use std::path::Path;
-use tempfile::TempDir;
-
-/// A user's machine: no caches, no section of tiers.
-const OWN: &str = "name = \"own\"\nunit = \"ps\"\nword_bytes = 8\npage_bytes = 4096\ncores = [2, 0]\n\
-    [read]\nmatrix = [[100, 250], [250, 250]]\n[copy]\nfixed = 1000\nper_word = 2\n";
-
-fn dataset(program: &Builder) -> TempDir {
-    let (folder, store) = (tempfile::tempdir().expect("a folder"), program.store());
-    for name in store.names().expect("names") {
-        let file = folder.path().join("x.hnt").join(&name);
-        std::fs::create_dir_all(file.parent().expect("a parent")).expect("made");
-        std::fs::write(file, store.get(&name).expect("a file").as_slice()).expect("written");
-    }
-    std::fs::write(folder.path().join("own.toml"), OWN).expect("written");
-    folder
-}
-
-/// 80 pages once, then 20 of them five hundred times each.
-fn program() -> Builder {
-    let mut b = Builder::new(1);
-    (0..80u64).chain((0..10_000).map(|i| 60 + i % 20)).for_each(|p| _ = b.read(0, 0x10_0000 + p * 4096));
-    b
-}
+use support::{OWN, hot_pages, with_expander};
 
 fn request(folder: &Path) -> SimTiersRequest {
     SimTiersRequest {
@@ -48,7 +26,7 @@ fn enough(doc: &SimTiersDoc, name: &str) -> (&'static str, Option<f64>) {
 
 #[test]
 fn costs_over_the_size_of_dram_and_the_least_that_is_enough() {
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     let doc = sim_tiers(&request(folder.path()), &mut ()).expect("runs");
     assert_eq!((doc.pages, doc.accesses, doc.ticks, doc.points.len()), (80, 10_080, 11, 10));
     assert_eq!((doc.promote.0, doc.demote.0), (1000 + 2 * 512, 1000 + 2 * 512));
@@ -83,7 +61,7 @@ fn few_samples_tell_nothing() {
         b.sample(0, 0x10_0000 + i % 40 * 4096, 8, Op::Read, 0x400, Sample { weight: 100, ..Sample::default() });
     }
     b.sampled(Sampling::default());
-    let folder = dataset(&b);
+    let folder = with_expander(&b);
     let doc = sim_tiers(&request(folder.path()), &mut ()).expect("runs");
     assert_eq!((doc.samples, doc.accesses), (Some(200), 20_000));
     assert!(doc.enough.iter().all(|e| e.verdict == "cannot tell" && e.size.is_none()));
@@ -95,7 +73,7 @@ type Change = fn(&mut SimTiersRequest);
 
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
-    let folder = dataset(&program());
+    let folder = with_expander(&hot_pages());
     let cases: [(Change, &str); 10] = [
         (|r| r.policies = vec!["lru".into()], "known are none"),
         (|r| r.policies = vec!["hotness(0)".into()], "allowed is 1 to"),
@@ -124,7 +102,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     assert_eq!((doc.points.len(), doc.promote.0), (2, 1));
     assert!(doc.notes[0].contains("30 % of 80 pages is more than the 20 frames"), "{:?}", doc.notes);
     assert!(has_tiers("dram-cxl").expect("known") && !has_tiers("ascoma").expect("known"));
-    let empty = dataset(&Builder::new(1));
+    let empty = with_expander(&Builder::new(1));
     let failure = sim_tiers(&request(empty.path()), &mut ()).expect_err("nothing to place");
     assert!(failure.class == Class::Input && failure.to_string().contains("reaches memory"), "{failure}");
 }

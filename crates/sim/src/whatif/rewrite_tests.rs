@@ -1,7 +1,6 @@
 //! A rewritten trace has all references that the changed program makes, by who makes them: tried on random programs of
 //! any number of threads against the definition, written down slowly.
 use super::*;
-use crate::setup::ReplayOptions;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::models;
 use homenode_trace::Op;
@@ -61,13 +60,7 @@ fn rewritten(refs: &[Merged], transforms: &[Transform], threads: u32) -> Vec<Mer
     let machine = models::find("two-socket").unwrap();
     let binding = |t: u32| ThreadBinding { cpu: t as u16, node: NodeId(u16::from(t >= 8)), space: 0 };
     let bindings: Vec<ThreadBinding> = (0..threads).map(binding).collect();
-    let setup = Setup {
-        machine: &machine,
-        bindings: &bindings,
-        block_bytes: PAGE,
-        options: ReplayOptions::default(),
-        waits: &[],
-    };
+    let setup = Setup::exact(&machine, &bindings, PAGE);
     let mut rewriter = Rewriter::new(transforms, setup);
     let (mut all, mut some) = (Vec::new(), Vec::new());
     for chunk in refs.chunks(1000) {

@@ -22,6 +22,8 @@ use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use inference::Sample;
 use known::Known;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Fewer colours are no population to draw from.
@@ -75,17 +77,17 @@ pub struct EstimateRow {
 }
 
 /// A data object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectEstimate {
     /// What people call it.
     pub name: String,
-    /// Kind: global, heap and so on.
+    /// `global`, `heap`, `stack`, `map`, `shared`, `unknown`.
     pub kind: String,
     /// Share of the first-touch total that it costs.
     pub share: Interval,
-    /// Of its cost as far as it was replayed, what memory of other nodes and transfers from other caches have, 0 to 1.
+    /// Part of its cost that memory of other nodes has, 0 to 1, as far as it was replayed.
     pub remote: f64,
-    /// See `remote`.
+    /// Part of its cost that lines from other caches have, 0 to 1, as far as it was replayed.
     pub transfer: f64,
 }
 

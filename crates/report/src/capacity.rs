@@ -1,8 +1,11 @@
 //! How much DRAM is enough in front of slower memory, and what a program costs with less.
-use crate::units::{bytes, percent};
+use crate::units::{bytes, factor, percent};
 use homenode_base::{Cost, TotalCost};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Percent above the cost of all DRAM that are little.
+const SHORT_PERCENT: u32 = 5;
 
 /// A size of DRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -87,6 +90,18 @@ impl CapacityDoc {
     /// Whether the optimum of every point is exact.
     pub fn is_exact(&self) -> bool {
         self.points.iter().all(|p| p.kind == "exact")
+    }
+
+    /// What a size that was named costs which is dearer than all DRAM by more than is little, the largest such size; nothing if none is.
+    pub fn short(&self) -> Option<String> {
+        let little = |p: &CapacityPoint| p.first_come.0 * 100 <= self.in_dram.0 * i128::from(100 + SHORT_PERCENT);
+        let short = self.points.iter().rev().find(|p| p.asked && !little(p))?;
+        Some(format!(
+            "With {} of DRAM, filled in order of first touch, accesses to memory cost {} times as much as with all in DRAM, of which this \
+             report is but for how much DRAM is enough.",
+            bytes(short.size.bytes),
+            factor(short.first_come.ratio_to(self.in_dram)).replace('×', "")
+        ))
     }
 
     /// How much of the pages this size is, in words: all of them only if it is.

@@ -85,6 +85,8 @@ pub enum GapKind {
     Pruned,
     /// Remedies that were not tried.
     Untried,
+    /// Memory that holds less than the program uses.
+    Capacity,
 }
 
 impl Evidence {
@@ -151,6 +153,11 @@ impl Gap {
     pub fn strangers(refs: u64) -> Gap {
         let sentence = format!("{refs} references of threads that the dataset does not list were left out.");
         Gap::new(GapKind::Dropped, Doubt::Absence, sentence, "record again")
+    }
+
+    /// DRAM that does not hold what the program uses: an evaluation is of all of it there.
+    pub fn capacity(sentence: String) -> Gap {
+        Gap::new(GapKind::Capacity, Doubt::Absence, sentence, "")
     }
 
     /// Loops whose iterations go to whoever comes next, with their share of the cost: what is best for this run's threads is so in

@@ -11,6 +11,7 @@ use homenode_sim::evaluation::BindingRow;
 use homenode_sim::evidence::{self, Evidence};
 use homenode_sim::names::NameTable;
 use homenode_sim::{EvalContext, EvalOptions, MissModel, ReplayOptions, Setup, estimate};
+use homenode_timed::tiers::TierMachine;
 use homenode_trace::dataset::DatasetReader;
 
 /// Which colours are drawn: the same for whoever asks again.
@@ -58,6 +59,8 @@ pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Qui
         .gaps
         .into_iter()
         .for_each(|g| gaps.add(g));
+    let fits = TierMachine::has(machine)
+        .then(|| "All data is taken to fit in DRAM; the whole report says how much is enough.".to_owned());
     let facts = QuickFacts {
         provenance: provenance(&request.dataset, reader, order_name(request.order)),
         machine: machine.name.clone(),
@@ -69,7 +72,7 @@ pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Qui
         binding: BindingRow::of(map.summary()).sentence(),
         threshold: f64::from(request.threshold_percent) / 100.0,
         evidence: gaps,
-        warnings: map.warnings().into_iter().chain(unseen(reader)).collect(),
+        warnings: map.warnings().into_iter().chain(unseen(reader)).chain(fits).collect(),
     };
     Ok(QuickDoc::new(facts, found))
 }

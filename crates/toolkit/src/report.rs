@@ -89,6 +89,9 @@ pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Re
     doc.blind = unseen(&opened.reader);
     doc.layout = plan.layout(&opened.reader, &doc.evaluations[0], progress)?;
     doc.capacity = capacity.transpose()?.flatten();
+    if let Some(short) = doc.capacity.as_ref().and_then(CapacityDoc::short) {
+        doc.evaluations.iter_mut().for_each(|e| e.evidence.add(evidence::Gap::capacity(short.clone())));
+    }
     let written = std::fs::metadata(request.dataset.join(MANIFEST_FILE)).and_then(|m| m.modified());
     doc.sources = crate::sources::read(&doc, opened.reader.symbols(), written.ok());
     if let (Some(path), Some(second)) = (&request.compare, &second) {

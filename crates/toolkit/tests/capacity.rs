@@ -3,6 +3,7 @@ mod support;
 use homenode_command::Class;
 use homenode_report::ReportDoc;
 use homenode_report::capacity::CapacityDoc;
+use homenode_sim::evidence::GapKind;
 use homenode_toolkit::{ReportRequest, SimTiersRequest, html, report, sim_tiers, text};
 use homenode_trace::order::OrderKind;
 use homenode_trace::synthetic::Builder;
@@ -104,6 +105,20 @@ fn text_page_and_document_say_it() {
     let doc = report(&ReportRequest { machine: "two-socket".to_owned(), ..request(folder.path(), &[]) }, &mut ());
     let doc = doc.expect("a report");
     assert!(doc.capacity.is_none() && !doc.to_json().contains("\"capacity\"") && !html(&doc).contains("svg.capacity"));
+}
+
+/// Nothing to change is said of all data in DRAM, not of 64 KiB of it.
+#[test]
+fn with_too_little_dram_nobody_says_that_there_is_nothing_to_change() {
+    let folder = with_expander(&hot_pages());
+    let first = |sizes: &[&str]| {
+        let doc = made(folder.path(), sizes);
+        (text(&doc, 1000, false), doc.evaluations[0].evidence.gaps.iter().any(|g| g.kind == GapKind::Capacity))
+    };
+    let (enough, short) = (first(&["320K"]), first(&["64K", "320K"]));
+    assert!(!enough.1 && !enough.0.contains("With 320 KiB of DRAM"), "{}", enough.0);
+    assert!(short.1 && short.0.contains("With 64 KiB of DRAM, filled in order of first touch"), "{}", short.0);
+    assert!(!short.0.contains("Nothing to change"), "{}", short.0);
 }
 
 #[test]

@@ -101,6 +101,9 @@ layout! {
     /** Control: NUL-terminated absolute path of the rings directory, 3072 bytes. */ CONTROL_OFF_DIR: 256, "char[3072]";
     /** Control: NUL-terminated absolute path of a directory in memory where rings are made if possible, 256 bytes; empty: none. */ CONTROL_OFF_MEMORY: 3328, "char[256]";
     /** Control: u64 device and then u64 inode of the dataset's directory of rings. */ CONTROL_OFF_HOME: 3584, "u64";
+    /** Control: u64 largest hash of a page whose references are recorded ([`crate::pages`]); 0: all references are. Runtimes of before do not know it and record all. */ CONTROL_OFF_PAGE_LIMIT: 3600, "u64";
+    /** Control: u64 bits of the number of a small page that number the pages that are drawn. */ CONTROL_OFF_PAGE_MASK: 3608, "u64";
+    /** Control: u64 references left out because their pages were not drawn. */ CONTROL_OFF_LEFT_OUT: 3616, "u64";
     /** Control: the ring table starts here. */ CONTROL_OFF_TABLE: 4096, "entry[RINGS_MAX]";
     /** Bytes of a ring table entry. */ ENTRY_BYTES: 32, "";
     /** Entry: u32 state, `ENTRY_*`. */ ENTRY_OFF_STATE: 0, "u32";
@@ -137,6 +140,8 @@ layout! {
     /** Slot word 0: set if the slot is an event: event kind in bits 56-63, payload slots in bits 48-51. */ W0_EVENT: 1 << 55, "";
     /** Slot word 0: shift of the event kind. */ W0_KIND_SHIFT: 56, "";
     /** Slot word 1 of a reference: bits of the program counter (return address - 1). */ W1_PC_MASK: (1 << 48) - 1, "";
+    /** Shift from an address to the number of its small page. */ PAGE_SHIFT: 12, "";
+    /** Multiplier that makes the number of a page its hash: 2^64 over the golden ratio. */ PAGE_HASH: 0x9E37_79B9_7F4A_7C15, "";
     /** Size code for a length that stands in the next slot (which never crosses a batch). */ SIZE_RANGE: 15, "";
     /** Event: padding up to the end of the batch. */ EVENT_PAD: 0, "";
     /** Event: w1 = time-stamp counter. */ EVENT_STAMP: 1, "";

@@ -1,6 +1,7 @@
 //! The control file: what the recorder tells every recorded process and what they count for it.
 use crate::error::CaptureError;
 use crate::memory::{self, Memory};
+use homenode_base::pages::Drawn;
 use homenode_base::ring::*;
 use homenode_sys::dir::{Dir, Kind};
 use homenode_sys::map::SharedMap;
@@ -216,6 +217,15 @@ impl Control {
     /// Process id of the recorder that created the file.
     pub(crate) fn recorder_pid(&self) -> u32 {
         self.u32(CONTROL_OFF_RECORDER_PID)
+    }
+    /// Asks for the references to these pages alone; to be said before the program starts.
+    pub(crate) fn draw(&self, pages: Drawn) {
+        self.put_u64(CONTROL_OFF_PAGE_MASK, pages.mask());
+        self.put_u64(CONTROL_OFF_PAGE_LIMIT, pages.limit());
+    }
+    /// References left out because their pages were not drawn.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.u64(CONTROL_OFF_LEFT_OUT)
     }
     /// What the program counted and could not record.
     pub(crate) fn blind(&self) -> Blind {

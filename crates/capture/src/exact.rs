@@ -88,6 +88,9 @@ fn begin(root: &Dir, manifest: &Manifest, options: &RecordOptions) -> Result<Rec
     manifest::write_manifest(root, manifest)?;
     let (events, rings) = files_of(root)?;
     let control = Control::create(&rings, false, options.roi.as_deref())?;
+    if let Some(pages) = options.pages {
+        control.draw(pages);
+    }
     // A limit is exact only if nobody else takes from it meanwhile.
     let workers = if options.limit_refs.is_some() { 1 } else { workers_for(manifest.host_cpus) };
     Ok(Recording::new(root.clone(), control, Ledger::new(events, options.limit_refs), workers))

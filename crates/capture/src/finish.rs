@@ -22,6 +22,8 @@ pub(crate) struct Ending {
     /// The recording did not end in order: references are missing.
     pub(crate) incomplete: bool,
     pub(crate) blind: Blind,
+    /// References to pages that were not drawn, if anybody counted them.
+    pub(crate) left_out: Option<u64>,
 }
 
 impl Ending {
@@ -49,7 +51,8 @@ impl Ending {
             ));
         }
         let incomplete = troubles.write.is_some() || recording.control.stop_reason() == STOP_WRITE_FAILED;
-        Ending { exit_status: outcome.status, ended: parts.join("; "), incomplete, blind }
+        let left_out = Some(recording.control.left_out());
+        Ending { exit_status: outcome.status, ended: parts.join("; "), incomplete, blind, left_out }
     }
     /// Adds a sentence on how the recording ended.
     pub(crate) fn say(&mut self, sentence: &str) {
@@ -85,6 +88,9 @@ pub(crate) fn dataset(
     let Tables { processes, threads, modules } = tables;
     (manifest.processes, manifest.threads) = (processes, threads);
     manifest.exit_status = ending.exit_status;
+    if let (Some(pages), Some(left_out)) = (&mut manifest.pages, ending.left_out) {
+        pages.left_out = left_out;
+    }
     manifest.blind = ending.blind.clone();
     write_manifest(root, &manifest)?;
     let named =
@@ -111,6 +117,7 @@ fn summary_of(manifest: &Manifest) -> RecordSummary {
     let sum = |f: fn(&homenode_trace::manifest::Thread) -> u64| manifest.threads.iter().map(f).sum();
     RecordSummary {
         refs: sum(|t| t.refs),
+        left_out: manifest.pages.map_or(0, |p| p.left_out),
         spins: sum(|t| t.spins),
         events: sum(|t| t.events),
         threads: u32::try_from(manifest.threads.len()).unwrap_or(u32::MAX),

@@ -4,7 +4,7 @@ use crate::options::RecordOptions;
 use crate::store::DirStore;
 use homenode_sys::dir::Dir;
 use homenode_trace::dataset::MANIFEST_FILE;
-use homenode_trace::manifest::{Clock, Manifest};
+use homenode_trace::manifest::{Clock, Manifest, PageSample};
 use homenode_trace::writer;
 use std::fs;
 use std::path::Path;
@@ -19,8 +19,10 @@ pub(crate) fn first_manifest(options: &RecordOptions) -> Manifest {
         roi: options.roi.clone(),
         host_nodes: memory_nodes(),
         recorded_at: Some(homenode_host::date::now()),
+        pages: options.pages.map(PageSample::of),
         ..bare_manifest()
     }
+    .of_format()
 }
 
 /// A manifest that knows nothing of its recording but the format.

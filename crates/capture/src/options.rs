@@ -1,4 +1,5 @@
 //! What a recording is asked to do, what it says meanwhile, and what came of it: the same for every backend.
+use homenode_base::pages::Drawn;
 use homenode_trace::manifest::Blind;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,6 +18,8 @@ pub struct RecordOptions {
     pub limit_refs: Option<u64>,
     /// Record references only inside the phase of this name.
     pub roi: Option<String>,
+    /// Record the references to these pages alone (`hooks`); `None` = to all.
+    pub pages: Option<Drawn>,
     /// Replace an existing dataset.
     pub force: bool,
     /// Count references and record nothing.
@@ -59,7 +62,9 @@ pub struct RecordSummary {
     pub path: Option<PathBuf>,
     /// References recorded, or counted with `count_only`; spins included.
     pub refs: u64,
-    /// Of these, spins; 0 with `count_only`.
+    /// References left out because their pages were not to be recorded.
+    pub left_out: u64,
+    /// Of those recorded, spins; 0 with `count_only`.
     pub spins: u64,
     /// Events recorded.
     pub events: u64,

@@ -73,7 +73,7 @@ pub use import::{ImportDoc, import};
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
 pub use quick::{first_answer, quick, quick_text};
-pub use record::{RecordDoc, default_output, record};
+pub use record::{drawn, RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};
 pub use sim_tiers::{SimTiersDoc, SimTiersRequest, has_tiers, sim_tiers};

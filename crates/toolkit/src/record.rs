@@ -1,4 +1,5 @@
 //! `homenode record`: run a program and keep what it did.
+use homenode_base::pages::{Drawn, PAGE_BYTES};
 use homenode_capture::{RecordOptions, RecordSummary};
 use homenode_command::{Failure, Progress, Recording};
 use homenode_report::units;
@@ -20,6 +21,8 @@ pub struct RecordDoc {
     pub dataset: Option<String>,
     /// References recorded or counted, spins included.
     pub refs: u64,
+    /// References left out because their pages were not to be recorded (`--sample`).
+    pub left_out: u64,
     /// Busy-wait references.
     pub spins: u64,
     /// Events.
@@ -53,6 +56,14 @@ pub fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Result<Re
     Ok(RecordDoc { joined, ..document(homenode_capture::record(options, &mut Recording(progress))?) })
 }
 
+/// The pages that `--sample` and `--sample-page` ask for.
+pub fn drawn(one_in: u32, page_bytes: u64) -> Result<Drawn, Failure> {
+    let (least, most) = (units::bytes(PAGE_BYTES.0), units::bytes(PAGE_BYTES.1));
+    Drawn::new(one_in, page_bytes).ok_or_else(|| {
+        Failure::usage(format!("one in {one_in} pages of {page_bytes} bytes: pages have a power of two from {least} to {most}, one of 2 or more"))
+    })
+}
+
 /// The dataset of a command that names none: the program's name with `.hnt`, in the current directory.
 pub fn default_output(command: &[OsString]) -> PathBuf {
     let program = command.first().map(PathBuf::from).unwrap_or_default();
@@ -68,6 +79,7 @@ fn document(s: RecordSummary) -> RecordDoc {
         schema: SCHEMA,
         dataset: s.path.map(|p| p.display().to_string()),
         refs: s.refs,
+        left_out: s.left_out,
         spins: s.spins,
         events: s.events,
         threads: s.threads,
@@ -111,8 +123,12 @@ impl RecordDoc {
             0 => String::new(),
             n => format!(" ({:.3} B/ref)", self.bytes as f64 / n as f64),
         };
+        let left_out = match self.left_out {
+            0 => String::new(),
+            n => format!(" (and {} to other pages, left out)", units::integer(n)),
+        };
         format!(
-            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes{per_ref}\n{end}{}",
+            "{dataset}: {refs} references{left_out} of {} thread(s) in {:.2} s, {} bytes{per_ref}\n{end}{}",
             self.threads,
             self.run_seconds,
             units::integer(self.bytes),

@@ -1,9 +1,12 @@
 //! `manifest.json`: what the dataset is and what its backend could not see.
+use homenode_base::pages::Drawn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Newest dataset format this build reads, and writes for sampled recordings.
-pub const FORMAT_VERSION: u32 = 2;
+/// Newest dataset format this build reads, and writes for recordings of some pages.
+pub const FORMAT_VERSION: u32 = 3;
+/// Format of sampled recordings.
+pub const SAMPLED_FORMAT_VERSION: u32 = 2;
 /// Format of exact recordings.
 pub const EXACT_FORMAT_VERSION: u32 = 1;
 
@@ -12,7 +15,7 @@ pub const EXACT_FORMAT_VERSION: u32 = 1;
 pub struct Manifest {
     /// Always `homenode-trace`.
     pub format: String,
-    /// [`EXACT_FORMAT_VERSION`], or [`FORMAT_VERSION`] if it was sampled.
+    /// [`EXACT_FORMAT_VERSION`], [`SAMPLED_FORMAT_VERSION`] if it was sampled, [`FORMAT_VERSION`] if it is of some pages.
     pub version: u32,
     /// Whether the recording ended in order, so that nothing is missing; see also [`Manifest::is_settled`].
     pub complete: bool,
@@ -44,6 +47,9 @@ pub struct Manifest {
     /// How it was sampled; absent for exact recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<crate::sample::Sampling>,
+    /// Which pages were recorded; absent if all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PageSample>,
     /// Memory that was in pages larger than the base page when it was last looked at; absent if none was, or nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub huge_pages: Vec<HugeRange>,
@@ -68,6 +74,30 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
+/// Which pages a recording has: one in so many, drawn by the hash of their addresses ([`homenode_base::pages`]). Of plain
+/// references those to other pages are left out; synchronisation, atomic operations, locks and busy waiting are all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageSample {
+    /// One page in so many.
+    pub one_in: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// References that were left out.
+    #[serde(default)]
+    pub left_out: u64,
+}
+
+impl PageSample {
+    /// One of these pages, of which nothing was left out yet.
+    pub fn of(drawn: Drawn) -> PageSample {
+        PageSample { one_in: drawn.one_in(), page_bytes: drawn.page_bytes(), left_out: 0 }
+    }
+    /// The pages; `None` if there are none like that.
+    pub fn drawn(&self) -> Option<Drawn> {
+        Drawn::new(self.one_in, self.page_bytes)
+    }
+}
+
 /// Memory of one process in huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HugeRange {
@@ -85,7 +115,11 @@ impl Manifest {
     /// The manifest with the name and version of the format, which says whether it is sampled.
     #[must_use]
     pub fn of_format(self) -> Manifest {
-        let version = if self.sampling.is_some() { FORMAT_VERSION } else { EXACT_FORMAT_VERSION };
+        let version = match (&self.pages, &self.sampling) {
+            (Some(_), _) => FORMAT_VERSION,
+            (None, Some(_)) => SAMPLED_FORMAT_VERSION,
+            (None, None) => EXACT_FORMAT_VERSION,
+        };
         Manifest { format: "homenode-trace".to_owned(), version, ..self }
     }
     /// Whether what is counted here is what the files hold: so in every recording that ended, in order or not, and in every
@@ -95,7 +129,7 @@ impl Manifest {
     }
     /// Marks the dataset as sampled, in the format version that this needs.
     pub fn mark_sampled(&mut self, sampling: crate::sample::Sampling) {
-        (self.version, self.sampling) = (FORMAT_VERSION, Some(sampling));
+        (self.version, self.sampling) = (SAMPLED_FORMAT_VERSION, Some(sampling));
     }
 }
 

@@ -52,7 +52,7 @@ fn ending(session: &Session) -> Ending {
     blind.unringed_threads += session.names.nameless;
     blind.notes = notes(session);
     let incomplete = tally.write.is_some();
-    Ending { exit_status: tally.outcome.status, ended: parts.join("; "), incomplete, blind }
+    Ending { exit_status: tally.outcome.status, ended: parts.join("; "), incomplete, blind, left_out: None }
 }
 
 fn notes(session: &Session) -> Vec<String> {

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::values::{count, permille, seconds};
+use super::values::{bytes, count, one_in, permille, seconds};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode record -o lu.hnt -- ./lu -s S -p 4
   homenode record --limit-refs 100M --roi solve -- ./app
+  homenode record --sample 1/64 -- ./app                 programs of minutes: one page in 64, exactly
   homenode record --backend faults -- ./app              any program, where there are several nodes
   homenode record --backend perf --pid 1234 --duration 30 -o app.hnt
 
@@ -33,6 +34,13 @@ pub(crate) struct Record {
     /// Record references only inside the phase of this name.
     #[arg(long, value_name = "NAME")]
     pub(crate) roi: Option<String>,
+    /// Record the references to one page in N, drawn at random: costs little more than counting, and reports give ranges
+    /// (hooks). Programs should touch some hundred times N pages.
+    #[arg(long, value_name = "1/N", value_parser = one_in)]
+    pub(crate) sample: Option<u32>,
+    /// Size of the pages that --sample draws: the largest block that a report can have.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "4K", requires = "sample")]
+    pub(crate) sample_page: u64,
     /// Sample this running process and its threads instead of starting a program (perf, faults).
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "count_only"], requires = "output",
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,7 +56,7 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) tune_kernel: bool,
     /// Count references and record nothing: the floor of the slowdown.
-    #[arg(long, conflicts_with_all = ["output", "limit_refs", "roi", "force", "duration", "overhead"])]
+    #[arg(long, conflicts_with_all = ["output", "limit_refs", "roi", "force", "duration", "overhead", "sample"])]
     pub(crate) count_only: bool,
     /// Print the summary as JSON, and nothing else on stdout: what the program prints there goes to stderr.
     #[arg(long)]

@@ -1,4 +1,5 @@
 //! Values that clap has no parser for.
+use homenode_base::pages::ONE_IN_MAX;
 use std::time::Duration;
 
 /// Longest time anybody may ask for: a year. Keeps arithmetic on clocks far from its limits.
@@ -51,9 +52,21 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     number.checked_mul(unit).filter(|n| *n > 0).ok_or_else(wrong)
 }
 
+/// One in so many, as `1/64` or `64`.
+pub(crate) fn one_in(text: &str) -> Result<u32, String> {
+    let number = text.strip_prefix("1/").unwrap_or(text).parse();
+    number.ok().filter(|n| (2..=ONE_IN_MAX).contains(n)).ok_or_else(|| format!("expected 1/2 to 1/{ONE_IN_MAX}, such as 1/64"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_in_many_is_a_fraction() {
+        assert_eq!((one_in("1/64"), one_in("16")), (Ok(64), Ok(16)));
+        assert!(["1/1", "0", "2/3", "", "1/", "-4", "1/99999999999"].iter().all(|t| one_in(t).is_err()));
+    }
 
     #[test]
     fn times_and_shares_are_checked() {

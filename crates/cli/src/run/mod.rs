@@ -79,6 +79,7 @@ fn record(a: Record, quiet: bool) -> Done {
         backend: a.backend,
         limit_refs: a.limit_refs,
         roi: a.roi,
+        pages: a.sample.map(|one_in| toolkit::drawn(one_in, a.sample_page)).transpose()?,
         count_only: a.count_only,
         pid: a.pid,
         duration: a.duration,

@@ -53,6 +53,7 @@ void hnrt_sync_event(struct hn_thread *t, uint64_t kind, const volatile void *ob
     slot[1] = (number & HN_SYNC_SEQ_MASK) | sync << HN_SYNC_SHIFT;
     slot[2] = epoch;
     slot[3] = os_stamp();
+    hnrt_stamped(t, slot[3]);
     hnrt_commit(t, 2);
 }
 

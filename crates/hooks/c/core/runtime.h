@@ -102,6 +102,10 @@ struct hn_thread {
     uint8_t purpose;
     uint32_t index, tid, roi_seen, guard;
     uint64_t wide, unnumbered;
+    uint64_t left_out, left_out_told, left_out_seen; /* references to pages that are not recorded (pages.c) */
+    uint64_t stamped, kept; /* last stamp, and plain references recorded since then, where pages are drawn */
+    uint32_t watched;       /* so many references more are recorded whatever their page is: a wait may go on (spin.c) */
+    bool routed;            /* references go to `real` */
     uint64_t *held, *taking; /* hashed lock this thread holds; the one it is about to take */
     struct hn_signal_frame *signal;
     struct hn_spin spin;
@@ -265,6 +269,64 @@ static inline __attribute__((always_inline)) uint64_t hnrt_addr(const volatile v
 static inline __attribute__((always_inline)) void hnrt_ref(const volatile void *addr, unsigned code, enum hn_op op,
                                                            uintptr_t pc) {
     hnrt_put(hnrt_addr(addr) | REF_BITS(code, op), pc);
+}
+
+/* ---- pages.c: recordings of some pages ---------------------------------------------------------------------------- */
+
+extern bool hnrt_pages_drawn; /* not all pages are recorded */
+extern uint64_t hnrt_page_limit, hnrt_page_mask;
+
+void hnrt_pages_init(void);
+void hnrt_kept(void);
+void hnrt_put_drawn(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t pc);
+
+/* The ring has the time of now. */
+static inline void hnrt_stamped(struct hn_thread *t, uint64_t now) {
+    t->stamped = now;
+    t->kept = 0;
+    t->left_out_seen = t->left_out;
+}
+
+/* Whether the page of an address is recorded. */
+static inline __attribute__((always_inline)) bool hnrt_drawn(uint64_t addr) {
+    return (addr >> HN_PAGE_SHIFT & hnrt_page_mask) * HN_PAGE_HASH <= hnrt_page_limit;
+}
+
+/* A plain reference to any number of bytes. */
+static inline void hnrt_put_bytes(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t pc) {
+    if (UNLIKELY(hnrt_pages_drawn))
+        hnrt_put_drawn(addr, bytes, op, pc);
+    else
+        hnrt_put_range(addr, bytes, op, pc);
+}
+
+/* A plain reference whose bytes lie in one page. */
+static inline __attribute__((always_inline)) void hnrt_plain(const volatile void *addr, unsigned code, enum hn_op op,
+                                                             uintptr_t pc) {
+    if (UNLIKELY(hnrt_pages_drawn)) {
+        struct hn_thread *t = hnrt_self;
+        if (LIKELY(t && !hnrt_drawn(hnrt_addr(addr)) && !t->watched)) {
+            t->left_out++;
+            return;
+        }
+        hnrt_kept();
+    }
+    hnrt_ref(addr, code, op, pc);
+}
+
+/* A plain reference that may lie in two. */
+static inline __attribute__((always_inline)) void hnrt_plain_anywhere(const volatile void *addr, unsigned code,
+                                                                      enum hn_op op, uintptr_t pc) {
+    if (UNLIKELY(hnrt_pages_drawn)) {
+        struct hn_thread *t = hnrt_self;
+        uint64_t first = hnrt_addr(addr);
+        if (LIKELY(t && !hnrt_drawn(first) && !t->watched) && !hnrt_drawn(first + (UINT64_C(1) << code) - 1)) {
+            t->left_out++;
+            return;
+        }
+        hnrt_kept();
+    }
+    hnrt_ref(addr, code, op, pc);
 }
 
 extern uint32_t hnrt_roi_generation; /* changes when the region of interest is entered or left */

@@ -49,10 +49,14 @@ static bool wait_for_space(struct hn_ring *r, uint64_t head) {
     return true;
 }
 
-static void count_wide(struct hn_thread *t) {
+static void count_unseen(struct hn_thread *t) {
     if (UNLIKELY(t->wide)) {
         __atomic_fetch_add(CONTROL64(HN_CONTROL_OFF_WIDE), t->wide, __ATOMIC_RELAXED);
         t->wide = 0;
+    }
+    if (UNLIKELY(t->left_out != t->left_out_told)) {
+        __atomic_fetch_add(CONTROL64(HN_CONTROL_OFF_LEFT_OUT), t->left_out - t->left_out_told, __ATOMIC_RELAXED);
+        t->left_out_told = t->left_out;
     }
 }
 
@@ -66,7 +70,7 @@ bool hnrt_open_batch(struct hn_thread *t) {
         head += HN_BATCH_SLOTS;
         __atomic_store_n(&r->batch_head, head, __ATOMIC_RELEASE);
     }
-    count_wide(t);
+    count_unseen(t);
     if (UNLIKELY(hnrt_stopped()))
         return false;
     if ((next & (r->bytes / 2 - 1)) == 0) {
@@ -78,6 +82,7 @@ bool hnrt_open_batch(struct hn_thread *t) {
     uint64_t *slot = (uint64_t *)(r->base + next);
     slot[0] = hnrt_event_word(HN_EVENT_STAMP, 0, 0);
     slot[1] = os_stamp();
+    hnrt_stamped(t, slot[1]);
     r->batch_start = (uintptr_t)slot;
     __atomic_store_n(&r->cursor, (uintptr_t)(slot + 2), __ATOMIC_RELEASE);
     return true;

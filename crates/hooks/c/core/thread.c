@@ -57,6 +57,12 @@ void hnrt_flush(struct hn_thread *t) {
     t->in_signal.flushed = all;
     add(HN_CONTROL_OFF_WIDE, t->wide);
     t->wide = 0;
+    uint64_t left_out = t->left_out - t->left_out_told;
+    t->left_out_told += left_out;
+    if (t->routed)
+        add(HN_CONTROL_OFF_LEFT_OUT, left_out);
+    else if (t->purpose == FOR_DROPPED)
+        add(HN_CONTROL_OFF_DROPPED, left_out);
 }
 
 void hnrt_flush_all(void) {
@@ -84,6 +90,7 @@ void hnrt_route(struct hn_thread *t) {
     t->roi_seen = __atomic_load_n(&hnrt_roi_generation, __ATOMIC_ACQUIRE);
     bool live = t->real && !t->ended && !t->stopped, open = hnrt_roi_open();
     t->recording = live && !t->signal;
+    t->routed = live && open && !t->signal;
     if (t->signal) {
         hnrt_ring = &t->in_signal.ring;
     } else if (live && open) {

@@ -1,20 +1,22 @@
 /* The entry points that compilers insert at plain references: the fast path. Out of line and without a frame. */
 #include "runtime.h"
 
-#define ENTRY(name, code, op)                                                                                         \
+#define ENTRY_BY(put, name, code, op)                                                                                         \
     EXPORT void __tsan_##name(void *addr) {                                                                           \
-        hnrt_ref(addr, code, op, CALLER());                                                                           \
+        put(addr, code, op, CALLER());                                                                                \
     }                                                                                                                 \
     EXPORT void __tsan_##name##_pc(void *addr, void *pc) {                                                            \
-        hnrt_ref(addr, code, op, (uintptr_t)pc - 1);                                                                  \
+        put(addr, code, op, (uintptr_t)pc - 1);                                                                       \
     }
+#define ENTRY(name, code, op) ENTRY_BY(hnrt_plain, name, code, op)
+#define ENTRY_ANYWHERE(name, code, op) ENTRY_BY(hnrt_plain_anywhere, name, code, op)
 
 /* One instruction that reads and then writes: two references, as the other compiler reports it. */
 #define ENTRY_BOTH(name, code)                                                                                        \
     EXPORT void __tsan_##name(void *addr) {                                                                           \
         uintptr_t pc = CALLER();                                                                                      \
-        hnrt_ref(addr, code, OP_READ, pc);                                                                            \
-        hnrt_ref(addr, code, OP_WRITE, pc);                                                                           \
+        hnrt_plain_anywhere(addr, code, OP_READ, pc);                                                                 \
+        hnrt_plain_anywhere(addr, code, OP_WRITE, pc);                                                                \
     }
 
 ENTRY(read1, CODE_1, OP_READ)
@@ -27,24 +29,24 @@ ENTRY(write2, CODE_2, OP_WRITE)
 ENTRY(write4, CODE_4, OP_WRITE)
 ENTRY(write8, CODE_8, OP_WRITE)
 ENTRY(write16, CODE_16, OP_WRITE)
-ENTRY(unaligned_read2, CODE_2, OP_READ)
-ENTRY(unaligned_read4, CODE_4, OP_READ)
-ENTRY(unaligned_read8, CODE_8, OP_READ)
-ENTRY(unaligned_read16, CODE_16, OP_READ)
-ENTRY(unaligned_write2, CODE_2, OP_WRITE)
-ENTRY(unaligned_write4, CODE_4, OP_WRITE)
-ENTRY(unaligned_write8, CODE_8, OP_WRITE)
-ENTRY(unaligned_write16, CODE_16, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_read2, CODE_2, OP_READ)
+ENTRY_ANYWHERE(unaligned_read4, CODE_4, OP_READ)
+ENTRY_ANYWHERE(unaligned_read8, CODE_8, OP_READ)
+ENTRY_ANYWHERE(unaligned_read16, CODE_16, OP_READ)
+ENTRY_ANYWHERE(unaligned_write2, CODE_2, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_write4, CODE_4, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_write8, CODE_8, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_write16, CODE_16, OP_WRITE)
 /* A volatile write is a write; volatile reads may be busy waiting and are in spin.c. */
 ENTRY(volatile_write1, CODE_1, OP_WRITE)
 ENTRY(volatile_write2, CODE_2, OP_WRITE)
 ENTRY(volatile_write4, CODE_4, OP_WRITE)
 ENTRY(volatile_write8, CODE_8, OP_WRITE)
 ENTRY(volatile_write16, CODE_16, OP_WRITE)
-ENTRY(unaligned_volatile_write2, CODE_2, OP_WRITE)
-ENTRY(unaligned_volatile_write4, CODE_4, OP_WRITE)
-ENTRY(unaligned_volatile_write8, CODE_8, OP_WRITE)
-ENTRY(unaligned_volatile_write16, CODE_16, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_volatile_write2, CODE_2, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_volatile_write4, CODE_4, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_volatile_write8, CODE_8, OP_WRITE)
+ENTRY_ANYWHERE(unaligned_volatile_write16, CODE_16, OP_WRITE)
 ENTRY_BOTH(read_write1, CODE_1)
 ENTRY_BOTH(read_write2, CODE_2)
 ENTRY_BOTH(read_write4, CODE_4)
@@ -56,12 +58,12 @@ ENTRY_BOTH(unaligned_read_write8, CODE_8)
 ENTRY_BOTH(unaligned_read_write16, CODE_16)
 
 EXPORT void __tsan_vptr_read(void **vptr) {
-    hnrt_ref(vptr, CODE_8, OP_READ, CALLER());
+    hnrt_plain(vptr, CODE_8, OP_READ, CALLER());
 }
 
 EXPORT void __tsan_vptr_update(void **vptr, void *value) {
     (void)value;
-    hnrt_ref(vptr, CODE_8, OP_WRITE, CALLER());
+    hnrt_plain(vptr, CODE_8, OP_WRITE, CALLER());
 }
 
 /* Ranges wider than any single instruction of ours come from vector code or aggregate copies; they are counted
@@ -70,7 +72,7 @@ static inline void range(void *addr, unsigned long bytes, enum hn_op op, uintptr
     struct hn_thread *t = hnrt_self;
     if (t && bytes > 16)
         t->wide++;
-    hnrt_put_range(addr, bytes, op, pc);
+    hnrt_put_bytes(addr, bytes, op, pc);
 }
 
 EXPORT void __tsan_read_range(void *addr, unsigned long bytes) {

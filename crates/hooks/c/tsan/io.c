@@ -13,7 +13,7 @@ static inline bool ours(uintptr_t pc) {
 /* `bytes` is the result of the call: negative for failure. */
 static ssize_t moved(ssize_t bytes, const void *buffer, enum hn_op op, uintptr_t pc) {
     if (bytes > 0 && ours(pc))
-        hnrt_put_range(buffer, (size_t)bytes, op, pc);
+        hnrt_put_bytes(buffer, (size_t)bytes, op, pc);
     return bytes;
 }
 
@@ -21,7 +21,7 @@ static ssize_t moved_pieces(ssize_t bytes, const struct iovec *piece, int pieces
     size_t left = bytes > 0 && ours(pc) ? (size_t)bytes : 0;
     for (int i = 0; i < pieces && left; i++) {
         size_t n = piece[i].iov_len < left ? piece[i].iov_len : left;
-        hnrt_put_range(piece[i].iov_base, n, op, pc);
+        hnrt_put_bytes(piece[i].iov_base, n, op, pc);
         left -= n;
     }
     return bytes;
@@ -115,13 +115,13 @@ INTERPOSE char *fgets(char *restrict line, int n, FILE *restrict file) {
     char *got = REAL(fgets)(line, n, file);
     uintptr_t pc = CALLER();
     if (got && ours(pc))
-        hnrt_put_range(line, REAL(strlen)(line) + 1, OP_WRITE, pc);
+        hnrt_put_bytes(line, REAL(strlen)(line) + 1, OP_WRITE, pc);
     return got;
 }
 
 INTERPOSE int fputs(const char *restrict text, FILE *restrict file) {
     uintptr_t pc = CALLER();
     if (ours(pc))
-        hnrt_put_range(text, REAL(strlen)(text) + 1, OP_READ, pc);
+        hnrt_put_bytes(text, REAL(strlen)(text) + 1, OP_READ, pc);
     return REAL(fputs)(text, file);
 }

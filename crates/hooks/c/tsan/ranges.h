@@ -9,11 +9,11 @@ static inline bool ours(uintptr_t pc) {
 }
 
 static inline void reads(const void *p, size_t bytes, uintptr_t pc) {
-    hnrt_put_range(p, bytes, OP_READ, pc);
+    hnrt_put_bytes(p, bytes, OP_READ, pc);
 }
 
 static inline void writes(const void *p, size_t bytes, uintptr_t pc) {
-    hnrt_put_range(p, bytes, OP_WRITE, pc);
+    hnrt_put_bytes(p, bytes, OP_WRITE, pc);
 }
 
 /* Reads of a copy, then its writes, if it is the program's. */

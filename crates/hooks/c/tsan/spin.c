@@ -201,6 +201,7 @@ void hnrt_spin_overlook(struct hn_thread *t, const void *own) {
 void hnrt_spin_mark(struct hn_thread *t) {
     t->spin.mark = hnrt_ring->cursor;
     t->spin.looked = false;
+    t->watched = GAP_SLOTS + 1;
 }
 
 #define VOLATILE_READ(name, bytes, code, type)                                                                        \

@@ -2,7 +2,7 @@
 use super::{DatasetReader, FrameEntry};
 use crate::TraceError;
 use crate::event::Event;
-use crate::manifest::{FORMAT_VERSION, Manifest};
+use crate::manifest::{FORMAT_VERSION, Manifest, SAMPLED_FORMAT_VERSION};
 use crate::packed::Events;
 use serde::Deserialize;
 
@@ -33,8 +33,18 @@ pub fn parse_manifest(text: &[u8]) -> Result<Manifest, TraceError> {
         return Err(TraceError::Manifest("there is no format version 0".into()));
     }
     let manifest: Manifest = serde_json::from_slice(text).map_err(bad)?;
-    if manifest.sampling.is_some() && manifest.version < FORMAT_VERSION {
-        return Err(TraceError::Manifest(format!("format version {} has no sampling", manifest.version)));
+    let without = |what| Err(TraceError::Manifest(format!("format version {} has no {what}", manifest.version)));
+    if manifest.sampling.is_some() && manifest.version < SAMPLED_FORMAT_VERSION {
+        return without("sampling");
+    }
+    if let Some(pages) = &manifest.pages {
+        if manifest.version < FORMAT_VERSION {
+            return without("recordings of some pages");
+        }
+        if pages.drawn().is_none() || manifest.sampling.is_some() {
+            let what = format!("one in {} pages of {} bytes cannot have been drawn", pages.one_in, pages.page_bytes);
+            return Err(TraceError::Manifest(what));
+        }
     }
     tables(&manifest)?;
     Ok(manifest)

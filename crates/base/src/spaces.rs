@@ -87,6 +87,10 @@ impl Shared {
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
+    /// Whether some memory has different addresses in different spaces.
+    pub fn moves(&self) -> bool {
+        self.parts.values().flatten().any(|part| part.first != part.to.1)
+    }
     /// How many parts of mappings lie elsewhere.
     pub fn parts(&self) -> usize {
         self.parts.values().map(Vec::len).sum()

@@ -16,11 +16,28 @@ pub struct Opened {
     pub reader: DatasetReader,
 }
 
-/// Opens a dataset.
+/// Opens a dataset that has all pages.
+///
+/// # Errors
+/// Whatever is wrong with it is bad input, and so is a recording of some pages: what one sees in it would be taken for all.
+pub fn open(path: &Path) -> Result<Opened, Failure> {
+    let opened = open_any(path)?;
+    match opened.reader.manifest().pages {
+        None => Ok(opened),
+        Some(pages) => Err(Failure::input(format!(
+            "{} has one page in {} (record --sample), and this needs them all: record without --sample; report, info, check, compact and \
+             export take it",
+            path.display(),
+            pages.one_in
+        ))),
+    }
+}
+
+/// Opens a dataset, perhaps of some pages alone.
 ///
 /// # Errors
 /// Whatever is wrong with it is bad input; of a recording whose recorder was killed the line says what to do.
-pub fn open(path: &Path) -> Result<Opened, Failure> {
+pub fn open_any(path: &Path) -> Result<Opened, Failure> {
     let store = Arc::new(DirStore::open(path)?);
     match DatasetReader::open(store.clone()) {
         Ok(reader) => Ok(Opened { store, reader }),

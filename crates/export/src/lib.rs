@@ -45,7 +45,7 @@ mod words;
 
 use homenode_base::NodeId;
 use homenode_base::spaces::{home, tag};
-use homenode_command::dataset::{open, refs};
+use homenode_command::dataset::{open, open_any, refs};
 use homenode_command::instructions::{Between, Column, Instructions};
 use homenode_command::{Failure, Progress, machine, output};
 use homenode_machine::AccessClass;
@@ -98,7 +98,7 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let block_bytes = request.block.unwrap_or(bound_machine.machine.shape.page_bytes);
     bound_machine.machine.check_block("--block", block_bytes).map_err(Failure::usage)?;
-    let opened = open(&request.dataset)?;
+    let opened = if request.after_caches { open(&request.dataset) } else { open_any(&request.dataset) }?;
     let bindings = bound_machine.bindings(&opened.reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let options = bound_machine.replay_options(&opened.reader);
     let rule = realignment(request, options.sampled.is_some())?;

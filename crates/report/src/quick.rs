@@ -6,6 +6,7 @@ use homenode_base::TotalCost;
 use homenode_sim::evaluation::Interval;
 use homenode_sim::evidence::Doubt;
 use homenode_sim::{Estimate, EstimateRow, Evidence, ObjectEstimate};
+use homenode_trace::manifest::PageSample;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,7 +38,9 @@ pub struct QuickDoc {
     pub refs: u64,
     /// References that were replayed.
     pub replayed: u64,
-    /// Groups of blocks that never meet in a set of a cache (page colours).
+    /// Which pages the recording has; null if all.
+    pub pages: Option<PagesDoc>,
+    /// Groups of blocks that never meet in a set of a cache (page colours); of a recording of some pages, groups of as many pages.
     pub colours: u64,
     /// Of these, so many were replayed.
     pub looked_at: u64,
@@ -55,6 +58,17 @@ pub struct QuickDoc {
     pub evidence: Evidence,
     /// Sentences for the reader.
     pub warnings: Vec<String>,
+}
+
+/// Pages drawn for a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PagesDoc {
+    /// One in so many.
+    pub one_in: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// References to other pages, which were left out.
+    pub left_out: u64,
 }
 
 /// Whether a better placement is worth something.
@@ -113,6 +127,8 @@ pub struct QuickFacts {
     pub block_bytes: u64,
     /// See [`QuickDoc::binding`].
     pub binding: String,
+    /// Which pages the recording has, if not all.
+    pub pages: Option<PageSample>,
     /// Smallest saving worth something, 0 to 1.
     pub threshold: f64,
     /// See [`QuickDoc::evidence`].
@@ -134,6 +150,7 @@ impl QuickDoc {
             binding: facts.binding,
             verdict,
             sentence,
+            pages: facts.pages.map(|PageSample { one_in, page_bytes, left_out }| PagesDoc { one_in, page_bytes, left_out }),
             refs: e.refs,
             replayed: e.replayed,
             colours: e.colours,

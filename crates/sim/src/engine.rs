@@ -76,31 +76,16 @@ impl<'m, O: Observer> Watched<'m, O> {
         bounds: Option<Start>,
         observer: O,
     ) -> Result<Watched<'m, O>, SimError> {
-        let mut consumers = Consumers::new(setup.machine, setup.block_bytes, policies)?;
-        consumers.bounds = bounds.map(|start| BoundsConsumer::new(setup.machine, setup.block_bytes, start));
+        let consumers = Consumers::new(setup.machine, setup.block_bytes, policies, bounds)?;
         let Setup { machine, block_bytes, .. } = setup;
         Ok(Watched { machine, block_bytes, replay: Replay::new(setup, (machine, setup.waits), consumers, observer)? })
     }
 
     pub(crate) fn finish(self) -> Result<(Priced, O), SimError> {
         let done = self.replay.finish()?;
-        let (best_static, homes) = best_static(&done.consumers.usage, self.machine, done.blocks.numbers().len());
-        let tally = |consumer: &ChoiceLane<'_>| match consumer {
-            ChoiceLane::Run(consumer) => consumer.counts.priced(self.machine, self.block_bytes),
-            ChoiceLane::BestStatic => best_static,
-            ChoiceLane::Phases(consumer) => consumer.finish(),
-        };
-        let priced = Priced {
-            policies: done.consumers.policies.iter().map(tally).collect(),
-            best_static,
-            bounds: done.consumers.bounds.as_ref().map(BoundsConsumer::finish),
-            homes,
-            blocks: done.blocks.into_numbers(),
-            totals: done.totals,
-            refs_of: done.refs_of,
-            strangers: done.strangers,
-        };
-        Ok((priced, done.observer))
+        let priced = done.consumers.priced(self.machine, self.block_bytes, done.blocks.into_numbers());
+        let (totals, refs_of, strangers) = (done.totals, done.refs_of, done.strangers);
+        Ok((Priced { totals, refs_of, strangers, ..priced }, done.observer))
     }
 }
 
@@ -124,7 +109,16 @@ pub(crate) struct Consumers<'m> {
 }
 
 impl<'m> Consumers<'m> {
-    fn new(machine: &'m Machine, block_bytes: u64, policies: &[Choice]) -> Result<Consumers<'m>, SimError> {
+    /// These policies, with the optimum under that convention if it is asked for.
+    ///
+    /// # Errors
+    /// A policy does not fit the machine.
+    pub(crate) fn new(
+        machine: &'m Machine,
+        block_bytes: u64,
+        policies: &[Choice],
+        bounds: Option<Start>,
+    ) -> Result<Consumers<'m>, SimError> {
         let paths = Arc::new(Paths::new(&POLICIES, &[machine], block_bytes));
         let consumer = |choice: &Choice| -> Result<ChoiceLane<'m>, SimError> {
             let engine = choice.engine(machine, block_bytes)?;
@@ -136,7 +130,22 @@ impl<'m> Consumers<'m> {
         };
         let periods = policies.iter().filter_map(Choice::period).collect();
         let policies = policies.iter().map(consumer).collect::<Result<Vec<_>, SimError>>()?;
-        Ok(Consumers { policies, periods, usage: Usage::new(machine), bounds: None })
+        let bounds = bounds.map(|start| BoundsConsumer::new(machine, block_bytes, start));
+        Ok(Consumers { policies, periods, usage: Usage::new(machine), bounds })
+    }
+
+    /// What they come to; nothing of what was replayed beside these blocks is known here.
+    pub(crate) fn priced(self, machine: &Machine, block_bytes: u64, blocks: Vec<u64>) -> Priced {
+        let (best_static, homes) = best_static(&self.usage, machine, blocks.len());
+        let tally = |consumer: &ChoiceLane<'_>| match consumer {
+            ChoiceLane::Run(consumer) => consumer.counts.priced(machine, block_bytes),
+            ChoiceLane::BestStatic => best_static,
+            ChoiceLane::Phases(consumer) => consumer.finish(),
+        };
+        let policies = self.policies.iter().map(tally).collect();
+        let bounds = self.bounds.as_ref().map(BoundsConsumer::finish);
+        let (totals, refs_of, strangers) = Default::default();
+        Priced { policies, best_static, bounds, homes, blocks, totals, refs_of, strangers }
     }
 }
 

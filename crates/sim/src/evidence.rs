@@ -87,6 +87,8 @@ pub enum GapKind {
     Untried,
     /// Memory that holds less than the program uses.
     Capacity,
+    /// References to some pages alone.
+    Pages,
 }
 
 impl Evidence {
@@ -205,6 +207,7 @@ pub fn of_recording(manifest: &Manifest, symbols: &Symbols, events: &Events) -> 
         }),
         dropped(&manifest.blind),
         sampled(manifest),
+        pages(manifest),
         one_node(manifest),
         if threads > 1 { open_mp(manifest, symbols, events) } else { None },
         if threads > 1 { task_scheduler(symbols) } else { None },
@@ -259,6 +262,15 @@ fn sampled(manifest: &Manifest) -> Option<Gap> {
         _ => "Samples do not show which lines are shared, nor mostly who touched a page first.",
     };
     Some(Gap::new(GapKind::Samples, Doubt::Absence, sentence.to_owned(), EXACT))
+}
+
+fn pages(manifest: &Manifest) -> Option<Gap> {
+    let pages = manifest.pages.as_ref()?;
+    let sentence = format!(
+        "One page in {} was recorded: a page that alone costs as much as many others is probably not among them.",
+        pages.one_in
+    );
+    Some(Gap::new(GapKind::Pages, Doubt::Absence, sentence, "record without --sample"))
 }
 
 /// Faults on a machine of one node: threads are where the model puts them and not where they ran, windows open at

@@ -1,5 +1,5 @@
 //! `homenode info`: what a recording holds, counted from its frames and not from what the manifest says.
-use homenode_command::dataset::{Opened, open, refs};
+use homenode_command::dataset::{Opened, open_any, refs};
 use homenode_command::instructions::{Followers, Instructions};
 use homenode_command::{Failure, Progress};
 use homenode_openmp::{Construct, What};
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// Reads the whole dataset and describes it.
 pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure> {
-    let Opened { store, reader } = open(path)?;
+    let Opened { store, reader } = open_any(path)?;
     let total = refs(&reader);
     let (mut threads, mut done) = (Vec::new(), 0);
     let mut seen = Seen { sampled: Sampled::default(), followers: Followers::default() };

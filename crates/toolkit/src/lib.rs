@@ -72,7 +72,7 @@ pub use homenode_sim::MissModel;
 pub use import::{ImportDoc, import};
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
-pub use quick::{first_answer, quick, quick_text};
+pub use quick::{first_answer, has_some_pages, quick, quick_text};
 pub use record::{drawn, RecordDoc, default_output, record};
 pub use report::{ReportRequest, html, report, text};
 pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};

@@ -1,5 +1,5 @@
 //! The commands that look after datasets, and the compiler wrapper.
-use homenode_command::dataset::open;
+use homenode_command::dataset::open_any;
 use homenode_command::output::next;
 use homenode_command::{Failure, json_line};
 use homenode_hooks::{install, plain};
@@ -44,7 +44,7 @@ fn build_id(program: &Path) -> Option<String> {
 /// Verifies a dataset. What cannot even be opened is a problem like any other, so that scripts get one document.
 pub fn check(path: &Path) -> Result<CheckDoc, Failure> {
     let name = path.display().to_string();
-    let opened = match open(path) {
+    let opened = match open_any(path) {
         Ok(opened) => opened,
         Err(e) if e.class == homenode_command::Class::Input => {
             return Ok(CheckDoc::new(&name, false, 0, 0, vec![e.to_string()]));

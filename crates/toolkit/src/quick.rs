@@ -2,17 +2,19 @@
 use crate::info::{provenance, unseen};
 use crate::report::{Passes, Plan, ReportRequest, blame, order_name, plan};
 use crate::threads::Threads;
-use homenode_command::dataset::{open, refs};
+use homenode_command::dataset::{open, open_any, refs};
 use homenode_command::{Failure, Progress};
 use homenode_machine::Unit;
 use homenode_report::text::{Style, render_quick};
+use homenode_report::units::bytes;
 use homenode_report::{QuickDoc, QuickFacts};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::evidence::{self, Evidence};
 use homenode_sim::names::NameTable;
-use homenode_sim::{EvalContext, EvalOptions, MissModel, ReplayOptions, Setup, estimate};
+use homenode_sim::{EvalContext, EvalOptions, MissModel, ReplayOptions, Setup, estimate, estimate_pages};
 use homenode_timed::tiers::TierMachine;
 use homenode_trace::dataset::DatasetReader;
+use std::path::Path;
 
 /// Which colours are drawn: the same for whoever asks again.
 const SEED: u64 = 1;
@@ -33,12 +35,18 @@ pub fn first_answer(request: &ReportRequest, progress: &mut dyn Progress) {
     }
 }
 
-/// Replays some of the pages of a dataset and says what all of them come to.
+/// Whether a dataset has some pages alone, so that there is no other answer than [`quick`].
+pub fn has_some_pages(dataset: &Path) -> Result<bool, Failure> {
+    Ok(open_any(dataset)?.reader.manifest().pages.is_some())
+}
+
+/// Replays some of the pages of a dataset, or those that it has, and says what all of them come to.
 pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<QuickDoc, Failure> {
     let plan = plan(request)?;
-    let opened = open(&request.dataset)?;
+    let opened = open_any(&request.dataset)?;
     let reader = &opened.reader;
     check(&plan, reader)?;
+    let pages = reader.manifest().pages;
     let machine = &plan.bound_machine.machine;
     let map = plan.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
@@ -48,8 +56,13 @@ pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Qui
     let context = EvalContext { setup, policies: &plan.policies, options: EvalOptions::default(), workers: &threads };
     let names = NameTable::new(reader)?;
     let mut source = Passes::new(reader, request.order, progress, refs(reader));
-    source.stage = Some("a first answer");
-    let found = estimate(&mut source, &names.follow(), &context, SEED).map_err(blame)?;
+    source.stage = Some(if pages.is_some() { "an estimate" } else { "a first answer" });
+    let found = match pages.and_then(|p| p.drawn()) {
+        None => estimate(&mut source, &names.follow(), &context, SEED),
+        Some(drawn) => estimate_pages(&mut source, &names.follow(), &context, drawn),
+    };
+    let mut found = found.map_err(blame)?;
+    found.refs += pages.map_or(0, |p| p.left_out);
     let mut gaps = Evidence::default();
     source.apart.iter().for_each(|a| gaps.add(evidence::Gap::apart(a)));
     if found.strangers > 0 {
@@ -70,6 +83,7 @@ pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Qui
         },
         block_bytes: plan.blocks[0],
         binding: BindingRow::of(map.summary()).sentence(),
+        pages,
         threshold: f64::from(request.threshold_percent) / 100.0,
         evidence: gaps,
         warnings: map.warnings().into_iter().chain(unseen(reader)).chain(fits).collect(),
@@ -87,6 +101,17 @@ fn check(plan: &Plan<'_>, reader: &DatasetReader) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::usage(format!("--quick: {why}")));
     if reader.manifest().sampling.is_some() {
         return refused("this recording is of samples, of which there are few enough; report without --quick");
+    }
+    if let Some(pages) = reader.manifest().pages {
+        if reader.shared().moves() {
+            return Err(Failure::input(
+                "memory that has different addresses in different processes was drawn for each apart: record without --sample",
+            ));
+        }
+        if plan.blocks[0] > pages.page_bytes {
+            let (has, wanted) = (bytes(pages.page_bytes), bytes(plan.blocks[0]));
+            return Err(Failure::usage(format!("blocks of {wanted}: this recording is of pages of {has}; record with --sample-page {}", plan.blocks[0])));
+        }
     }
     if plan.blocks.len() > 1 {
         return refused("it answers for one size of blocks; give one --block");

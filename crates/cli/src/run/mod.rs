@@ -198,7 +198,16 @@ fn report(a: Report, quiet: bool) -> Done {
         output::refuse_kind(path, &["html", "htm", "json"])?;
         output::refuse_existing(path, a.force)?;
     }
-    if a.quick {
+    let some_pages = toolkit::has_some_pages(&request.dataset)?;
+    if some_pages {
+        let given = [("--output", a.output.is_some()), ("--compare", request.compare.is_some()), ("--verify", a.verify)];
+        let given = given.into_iter().chain([("--charge-spins", a.charge_spins), ("--capacity", !request.capacity.is_empty())]);
+        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+            let why = "this recording has some pages alone (record --sample), of which there are estimates on the terminal and as --json";
+            return Err(Failure::usage(format!("{option}: {why}")));
+        }
+    }
+    if a.quick || some_pages {
         let doc = toolkit::quick(&request, &mut Bar::new(quiet))?;
         let (width, colour) = terminal();
         return print(&if a.json { doc.to_json() } else { toolkit::quick_text(&doc, width, colour) });

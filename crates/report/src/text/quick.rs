@@ -10,12 +10,14 @@ use homenode_table::{Column, Table, clean};
 pub fn render_quick(doc: &QuickDoc, style: Style) -> String {
     let (width, paint) = (style.width.max(WIDTH_MIN), Paint(style.colour));
     let share = doc.replayed as f64 / doc.refs.max(1) as f64;
+    let part = match &doc.pages {
+        None => format!("a first answer, from {} of {} colours", doc.looked_at, doc.colours),
+        Some(pages) => format!("an estimate, from one page in {}: {}", pages.one_in, count(doc.blocks)),
+    };
     let heading = format!(
-        "{} on {}: a first answer, from {} of {} colours of {} blocks, {} of {} references",
+        "{} on {}: {part} of {} blocks, {} of {} references",
         clean(&doc.provenance.dataset),
         doc.machine,
-        doc.looked_at,
-        doc.colours,
         bytes(doc.block_bytes),
         percent(share),
         count(doc.refs)
@@ -85,9 +87,10 @@ fn notes(doc: &QuickDoc) -> Vec<String> {
     ];
     out.extend(doc.evidence.gaps.iter().map(|g| g.sentence.clone()));
     out.extend(doc.warnings.iter().cloned());
-    out.push(format!(
-        "Not looked at: which changes of the program would save that, false sharing, patterns. homenode report {} tells.",
-        clean(&doc.provenance.dataset)
-    ));
+    let asks = match doc.pages {
+        None => format!("homenode report {} tells.", clean(&doc.provenance.dataset)),
+        Some(_) => "A recording without --sample tells.".to_owned(),
+    };
+    out.push(format!("Not looked at: which changes of the program would save that, false sharing, patterns. {asks}"));
     out
 }

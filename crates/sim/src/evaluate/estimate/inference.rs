@@ -18,15 +18,26 @@ pub(super) struct Sample {
     /// Hand-overs less those that the sample says there are; and what of that is surprising, 0 if nothing is.
     missing: f64,
     surprising: f64,
+    /// Part of a sum that may be of a kind which the sample does not show at all.
+    unseen: f64,
 }
 
 /// A quantity that is known of all colours: the sum, and the values of those in the sample.
 pub(super) type Known = (f64, Vec<f64>);
 
 impl Sample {
+    /// A sample beside which nothing is known, of pages that cost so much each: of `n` alike ones (`1 / n` being the sum of squared
+    /// shares) none shows what up to `3 / n` of all have, with 95 % confidence (J. A. Hanley and A. Lippman-Hand, If Nothing Goes
+    /// Wrong, Is Everything All Right?, JAMA 249, 1983).
+    pub(super) fn of_pages(colours: usize, costs: impl Iterator<Item = f64>) -> Sample {
+        let (sum, squares) = costs.fold((0.0, 0.0), |(sum, squares), cost| (sum + cost, squares + cost * cost));
+        let unseen = if sum > 0.0 { (3.0 * squares / (sum * sum)).min(1.0) } else { 1.0 };
+        Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen }
+    }
+
     /// A sample in which accesses and hand-overs of lines are known of all colours.
     pub(super) fn new(colours: usize, accesses: &Known, handovers: &Known) -> Sample {
-        let mut sample = Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0 };
+        let mut sample = Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 };
         let factor = accesses.0 / (sample.colours * mean(&accesses.1));
         if factor > 1.0 {
             sample.under = factor;
@@ -100,10 +111,9 @@ impl Sample {
         let dear =
             (more * high.max(1.0)).max((self.under - 1.0) * high.max(1.0) + self.surprising.max(0.0) * each_part / all);
         let rest = (1.0 - less).max(0.0);
-        Interval {
-            low: (low / (1.0 + more)).min((low - less * high.max(1.0)).max(0.0) / rest.max(f64::MIN_POSITIVE)),
-            high: (high + dear).max(high / rest),
-        }
+        let low = (low / (1.0 + more)).min((low - less * high.max(1.0)).max(0.0) / rest.max(f64::MIN_POSITIVE));
+        let high = (high + dear).max(high / rest);
+        Interval { low: low * (1.0 - self.unseen), high: high + self.unseen * high.max(1.0) }
     }
 }
 
@@ -118,7 +128,7 @@ mod tests {
 
     /// A sample that surprises nobody.
     fn plain(colours: usize) -> Sample {
-        Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0 }
+        Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 }
     }
 
     #[test]
@@ -152,6 +162,14 @@ mod tests {
         assert!(share.low < 0.02 && share.high > 0.98, "{share:?}");
         let ratio = sample.ratio(&[0.5, 0.5, 0.5], &[1.0, 1.0, 1.0], (100.0, 0.0));
         assert!(ratio.high >= 700.0 / 4.0, "{ratio:?}");
+    }
+
+    /// Three pages that are alike may be all that is alike.
+    #[test]
+    fn few_pages_say_little_however_alike_they_are() {
+        let of = |pages: usize| Sample::of_pages(1024, std::iter::repeat_n(5.0, pages)).share(&[1.0; 4], &[1.0; 4], 0.0);
+        assert_eq!((of(3), of(0).low), (Interval { low: 0.0, high: 1.0 }, 0.0));
+        assert!((of(300).low - 0.99).abs() < 1e-9, "{:?}", of(300));
     }
 
     #[test]

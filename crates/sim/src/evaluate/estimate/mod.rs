@@ -2,6 +2,7 @@
 mod costs;
 mod inference;
 mod known;
+mod pages;
 
 use super::batches::{Routes, Shard, replay};
 use super::lookup::Lookup;
@@ -22,6 +23,7 @@ use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use inference::Sample;
 use known::Known;
+pub use pages::estimate_pages;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -47,7 +49,7 @@ pub struct Estimate {
     pub replayed: u64,
     /// References of threads that the dataset does not have.
     pub strangers: u64,
-    /// Colours.
+    /// Colours; of a recording of some pages, groups of as many pages as those that were recorded make.
     pub colours: u64,
     /// Of these, so many were replayed.
     pub looked_at: u64,
@@ -121,7 +123,14 @@ pub fn estimate(
         parts.push((priced, costs.rows().iter().copied().collect()));
     }
     let handover = handover(setup.machine, setup.block_bytes);
-    Ok(Looked { choices: &choices, router, drawn, parts, handover }.estimate(&*forks[0]))
+    let Router { front, known, .. } = &router;
+    let counts = |by_colour: &[u64]| {
+        let seen = drawn.iter().map(|colour| by_colour[*colour] as f64);
+        (by_colour.iter().map(|n| *n as f64).sum(), seen.collect())
+    };
+    let sample = Sample::new(all as usize, &counts(&known.accesses), &counts(&known.handovers));
+    let seen = Seen { front, colours: all, replayed: router.replayed };
+    Ok(Looked { choices: &choices, sample, parts, handover }.estimate(&seen, &*forks[0]))
 }
 
 /// The colours to replay, ascending: a fixed part of them, one of each class of colours that agree in their low bits. Placements that deal
@@ -206,11 +215,17 @@ impl Routes for Router {
     fn event(&mut self, _: &Event) {}
 }
 
+/// What there was.
+struct Seen<'a> {
+    front: &'a Front,
+    colours: u64,
+    replayed: u64,
+}
+
 /// What was looked at, a part a colour.
 struct Looked<'c> {
     choices: &'c [Choice],
-    router: Router,
-    drawn: Vec<usize>,
+    sample: Sample,
     parts: Vec<(Priced, BTreeMap<u32, ObjectCost>)>,
     /// What a line costs at most that goes from one thread to another, and what more where its block moves with it.
     handover: (f64, f64),
@@ -230,10 +245,8 @@ fn handover(machine: &Machine, block_bytes: u64) -> (f64, f64) {
 }
 
 impl Looked<'_> {
-    fn estimate(&self, objects: &dyn Objects) -> Estimate {
-        let Router { front, known, .. } = &self.router;
-        let sample =
-            Sample::new(self.router.shard_of.len(), &self.counts(&known.accesses), &self.counts(&known.handovers));
+    fn estimate(&self, seen: &Seen<'_>, objects: &dyn Objects) -> Estimate {
+        let sample = &self.sample;
         let (each, each_move) = self.handover;
         let base = self.choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
         let base = base.map(|i| self.values(|p| p.total(i)));
@@ -260,14 +273,14 @@ impl Looked<'_> {
             }
         });
         let mut totals = crate::evaluation::Totals::default();
-        front.finish(&mut totals);
+        seen.front.finish(&mut totals);
         Estimate {
             refs: totals.refs,
             spins: totals.spins,
-            replayed: self.router.replayed,
-            strangers: front.strangers,
-            colours: self.router.shard_of.len() as u64,
-            looked_at: self.drawn.len() as u64,
+            replayed: seen.replayed,
+            strangers: seen.front.strangers,
+            colours: seen.colours,
+            looked_at: self.parts.len() as u64,
             blocks: self.parts.iter().map(|(p, _)| p.blocks.len() as u64).sum(),
             policies: self.choices.iter().zip(0..).map(policy).collect(),
             optimum: optimum.collect(),
@@ -278,12 +291,6 @@ impl Looked<'_> {
 
     fn values(&self, of: impl Fn(&Priced) -> TotalCost) -> Vec<f64> {
         self.parts.iter().map(|(p, _)| of(p).as_f64()).collect()
-    }
-
-    /// Of what is known of all colours, the sum and the values of those looked at.
-    fn counts(&self, by_colour: &[u64]) -> (f64, Vec<f64>) {
-        let seen = self.drawn.iter().map(|colour| by_colour[*colour] as f64);
-        (by_colour.iter().map(|n| *n as f64).sum(), seen.collect())
     }
 
     fn objects(&self, objects: &dyn Objects, share: impl Fn(&[f64]) -> Option<Interval>) -> Vec<ObjectEstimate> {

@@ -141,7 +141,9 @@ layout! {
     /** Slot word 0: shift of the event kind. */ W0_KIND_SHIFT: 56, "";
     /** Slot word 1 of a reference: bits of the program counter (return address - 1). */ W1_PC_MASK: (1 << 48) - 1, "";
     /** Shift from an address to the number of its small page. */ PAGE_SHIFT: 12, "";
-    /** Multiplier that makes the number of a page its hash: 2^64 over the golden ratio. */ PAGE_HASH: 0x9E37_79B9_7F4A_7C15, "";
+    /** First multiplier of the hash of a page's number, see [`crate::pages`]. */ PAGE_HASH: 0x9E37_79B9_7F4A_7C15, "";
+    /** Shift between the two. */ PAGE_HASH_SHIFT: 30, "";
+    /** Second multiplier. */ PAGE_HASH_AGAIN: 0xBF58_476D_1CE4_E5B9, "";
     /** Size code for a length that stands in the next slot (which never crosses a batch). */ SIZE_RANGE: 15, "";
     /** Event: padding up to the end of the batch. */ EVENT_PAD: 0, "";
     /** Event: w1 = time-stamp counter. */ EVENT_STAMP: 1, "";

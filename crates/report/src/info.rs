@@ -1,6 +1,7 @@
 //! The documents of `homenode info` and `homenode check`.
 use crate::doc::to_json_line;
 use crate::provenance::Provenance;
+use crate::quick::PagesDoc;
 use crate::sampling::SamplingDoc;
 use homenode_trace::event::SyncKind;
 use schemars::JsonSchema;
@@ -21,6 +22,8 @@ pub struct InfoDoc {
     pub provenance: Provenance,
     /// How it was sampled; null for exact recordings.
     pub sampling: Option<SamplingDoc>,
+    /// Which pages were recorded (`record --sample`); null if all.
+    pub pages: Option<PagesDoc>,
     /// What the recording could not see, in sentences.
     pub blind: Vec<String>,
     /// One row a thread.
@@ -33,7 +36,7 @@ pub struct InfoDoc {
     pub dataset_bytes: u64,
     /// `dataset_bytes` per reference; null if there is no reference.
     pub bytes_per_ref: Option<f64>,
-    /// Instructions of the program between its references; null for sampled recordings.
+    /// Instructions of the program between its references; null for sampled recordings and those of some pages.
     pub instructions: Option<InfoInstructions>,
     /// Frames in all thread files.
     pub frames: u64,

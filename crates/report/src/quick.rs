@@ -71,6 +71,12 @@ pub struct PagesDoc {
     pub left_out: u64,
 }
 
+impl From<PageSample> for PagesDoc {
+    fn from(PageSample { one_in, page_bytes, left_out }: PageSample) -> PagesDoc {
+        PagesDoc { one_in, page_bytes, left_out }
+    }
+}
+
 /// Whether a better placement is worth something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -150,7 +156,7 @@ impl QuickDoc {
             binding: facts.binding,
             verdict,
             sentence,
-            pages: facts.pages.map(|PageSample { one_in, page_bytes, left_out }| PagesDoc { one_in, page_bytes, left_out }),
+            pages: facts.pages.map(PagesDoc::from),
             refs: e.refs,
             replayed: e.replayed,
             colours: e.colours,

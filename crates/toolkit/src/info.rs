@@ -4,6 +4,7 @@ use homenode_command::instructions::{Followers, Instructions};
 use homenode_command::{Failure, Progress};
 use homenode_openmp::{Construct, What};
 use homenode_report::doc::blind_sentences;
+use homenode_report::quick::PagesDoc;
 use homenode_report::info::{INFO_SCHEMA, InfoInstructions, InfoPhase, InfoSync, InfoThread, OpCounts};
 use homenode_report::{InfoDoc, Provenance, SamplingDoc};
 use homenode_sim::evaluation::{SampledTotals, SourceRow};
@@ -34,6 +35,7 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
         schema: INFO_SCHEMA,
         provenance: provenance(path, &reader, "not replayed"),
         sampling: reader.manifest().sampling.as_ref().map(|s| SamplingDoc::new(s, &seen.sampled.totals(), None)),
+        pages: reader.manifest().pages.map(PagesDoc::from),
         blind: unseen(&reader),
         bytes_referenced: threads.iter().map(|t| t.bytes).sum(),
         ops,
@@ -74,7 +76,8 @@ struct Seen {
 }
 
 fn instructions(reader: &DatasetReader, followers: Followers) -> Option<InfoInstructions> {
-    reader.manifest().sampling.is_none().then(|| {
+    // What follows a reference in the recording follows it in the program only if all are there.
+    (reader.manifest().sampling.is_none() && reader.manifest().pages.is_none()).then(|| {
         let known = followers.known(&mut Instructions::new(reader));
         InfoInstructions {
             counted: known.counted.1,

@@ -289,7 +289,8 @@ static inline void hnrt_stamped(struct hn_thread *t, uint64_t now) {
 
 /* Whether the page of an address is recorded. */
 static inline __attribute__((always_inline)) bool hnrt_drawn(uint64_t addr) {
-    return (addr >> HN_PAGE_SHIFT & hnrt_page_mask) * HN_PAGE_HASH <= hnrt_page_limit;
+    uint64_t once = (addr >> HN_PAGE_SHIFT & hnrt_page_mask) * HN_PAGE_HASH;
+    return (once ^ once >> HN_PAGE_HASH_SHIFT) * HN_PAGE_HASH_AGAIN <= hnrt_page_limit;
 }
 
 /* A plain reference to any number of bytes. */

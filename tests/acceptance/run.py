@@ -17,6 +17,7 @@ import harness
 # Each registers its checks. The longest modules come first, so that no lane is left with one of them at the end.
 import check_rows  # noqa: F401
 import check_repaired  # noqa: F401
+import check_pages  # noqa: F401
 import check_kills  # noqa: F401
 import check_sweep  # noqa: F401
 import check_kit  # noqa: F401

@@ -8,7 +8,8 @@ use homenode_trace::record::Op;
 pub(crate) trait Sink {
     /// A batch begins.
     fn stamp(&mut self, ticks: u64);
-    /// The references that each fill a slot (see [`homenode_trace::frame::RawRef::of_slot`]) that `slots` begins with; returns how many it took, which may be none.
+    /// The references that `slots` begins with and that each fill a slot ([`homenode_trace::frame::RawRef::of_slot`]); returns how
+    /// many it took, which may be none.
     fn run(&mut self, slots: &[[u64; 2]]) -> usize;
     /// A reference.
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);

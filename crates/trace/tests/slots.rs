@@ -182,7 +182,7 @@ fn slots_make_the_frames_that_their_references_make() {
     let parts = proptest::collection::vec(part(), 1..12);
     let pieces = prop_oneof![4 => Just(63_usize), 2 => 1..70_usize, 1 => 100..5000_usize];
     let encoder = std::cell::RefCell::new(FrameEncoder::default());
-    check(cases(1_500, 60_000), &(parts, pieces), |(parts, piece)| {
+    check(cases(1_500, 20_000), &(parts, pieces), |(parts, piece)| {
         are_the_same(&parts, piece, &mut encoder.borrow_mut());
     });
 }

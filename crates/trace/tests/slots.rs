@@ -37,8 +37,8 @@ enum Part {
 
 fn slot(key: u64, addr: u64) -> Slot {
     let junk = if key % 11 == 10 { 1 << 54 } else { 0 };
-    let pc = 0x40_0000 + key / 2 * 5 | if key % 13 == 12 { 7 << 48 } else { 0 };
-    [addr << 16 >> 16 | key % 7 << W0_SIZE_SHIFT | key % 4 << W0_OP_SHIFT | junk, pc]
+    let pc = (0x40_0000 + key / 2 * 5) | if key % 13 == 12 { 7 << 48 } else { 0 };
+    [addr << 16 >> 16 | (key % 7) << W0_SIZE_SHIFT | (key % 4) << W0_OP_SHIFT | junk, pc]
 }
 
 fn access() -> impl Strategy<Value = Access> {

@@ -1,6 +1,6 @@
 //! Takes decoded slots into a frame and a list of events, within a quota.
 use crate::ring::Consumed;
-use crate::slots::{Sink, plain};
+use crate::slots::Sink;
 use homenode_trace::Event;
 use homenode_trace::event::EventKind;
 use homenode_trace::frame::{BATCH_REFS_MAX, FrameEncoder};
@@ -90,10 +90,8 @@ impl Sink for FrameSink<'_> {
         if self.skip_refs > 0 || self.quota - self.stored < slots.len() as u64 {
             return 0;
         }
-        let mut spins = 0;
         // `has_room` was asked before the batch, so the encoder takes all that it is given.
-        let taken =
-            self.encoder.extend(slots.iter().map_while(plain).inspect(|r| spins += u64::from(r.op == Op::Spin)));
+        let (taken, spins) = self.encoder.extend_slots(slots);
         self.refs += taken as u64;
         self.stored += taken as u64;
         self.spins += spins;

@@ -2,31 +2,19 @@
 use homenode_base::CpuMask;
 use homenode_base::ring::*;
 use homenode_trace::event::{AffinityHow, AllocSource, EventKind, SyncKind};
-use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;
 
 /// Takes what a ring says, in program order.
 pub(crate) trait Sink {
     /// A batch begins.
     fn stamp(&mut self, ticks: u64);
-    /// The plain references (see [`plain`]) that `slots` begins with; returns how many it took, which may be none.
+    /// The references that `slots` begins with and that each fill a slot ([`homenode_trace::frame::RawRef::of_slot`]); returns how
+    /// many it took, which may be none.
     fn run(&mut self, slots: &[[u64; 2]]) -> usize;
     /// A reference.
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);
     /// An event; `stamp` is 0 where the slot has none.
     fn event(&mut self, kind: EventKind, stamp: u64);
-}
-
-/// The reference in a slot that holds a whole one: no event, no range.
-#[inline]
-pub(crate) fn plain(&[w0, w1]: &[u64; 2]) -> Option<RawRef> {
-    let code = w0 >> W0_SIZE_SHIFT & 15;
-    (w0 & W0_EVENT == 0 && code <= 6).then(|| RawRef {
-        addr: w0 & W0_ADDR_MASK,
-        size: 1 << code,
-        op: Op::ALL[(w0 >> W0_OP_SHIFT & 3) as usize],
-        pc: w1 & W1_PC_MASK,
-    })
 }
 
 /// Decodes batches of one ring.
@@ -239,7 +227,7 @@ mod tests {
             self.stamps += 1;
         }
         fn run(&mut self, slots: &[[u64; 2]]) -> usize {
-            let n = slots.iter().map_while(plain).count();
+            let n = slots.iter().map_while(homenode_trace::frame::RawRef::of_slot).count();
             self.refs += n;
             n
         }

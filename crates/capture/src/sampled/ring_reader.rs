@@ -1,9 +1,10 @@
 //! One ring as a list of events with times. References in it (of a program built with the hooks) are left out: here the
 //! samples are the references.
 use crate::ring::{Consumed, Ring};
-use crate::slots::{Decoder, Sink, plain};
+use crate::slots::{Decoder, Sink};
 use homenode_base::ring::BATCH_SLOTS;
 use homenode_trace::event::EventKind;
+use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;
 use std::collections::VecDeque;
 
@@ -170,7 +171,7 @@ impl Sink for Collect<'_> {
         self.stamp = ticks;
     }
     fn run(&mut self, slots: &[[u64; 2]]) -> usize {
-        slots.iter().map_while(plain).count()
+        slots.iter().map_while(RawRef::of_slot).count()
     }
     fn reference(&mut self, _addr: u64, _size: u32, _op: Op, _pc: u64) {}
     fn event(&mut self, kind: EventKind, stamp: u64) {

@@ -1,5 +1,6 @@
 //! References to bytes, one at a time, straight from the recorder's ring slots.
 use super::columns::Extras;
+use super::cycle::Cycle;
 use super::index::KeyIndex;
 use super::predict::{self, Entry};
 use super::{BATCH_REFS_MAX, Batch, FRAME_BATCHES_MAX, FRAME_REFS_MAX};
@@ -11,6 +12,14 @@ use crate::sample::Sample;
 
 /// Stamps in one frame, so that splitting long batches cannot exceed [`FRAME_BATCHES_MAX`].
 const STAMPS_MAX: usize = FRAME_BATCHES_MAX - FRAME_REFS_MAX / BATCH_REFS_MAX;
+/// Predicted references in a row after which a cycle is looked for.
+const RUN_MIN: usize = 4;
+/// References in a cycle that make up for finding it.
+const WORTH: usize = 48;
+/// How often a run may be too short for a cycle before looking for one is put off.
+const SHORT_MAX: u32 = 4;
+/// Most references before a cycle is looked for again where there was none, or a short one.
+const PAUSE_MAX: usize = 4096;
 
 /// Builds frames. One encoder serves any number of threads in turn: [`FrameEncoder::begin`] forgets the frame before, and all
 /// buffers are reused.
@@ -23,6 +32,13 @@ pub struct FrameEncoder {
     token_refs: usize,
     entries: Vec<Entry>,
     index: KeyIndex,
+    cycle: Cycle,
+    /// References of the frame before which no cycle is looked for.
+    look_at: usize,
+    /// By how many references that is put off when a cycle was not worth it.
+    pause: usize,
+    /// How often in a row it was looked whether a run is long enough, and was not.
+    short: u32,
     tokens: Vec<u8>,
     keys: Vec<u8>,
     addrs: Vec<u8>,
@@ -63,6 +79,7 @@ impl FrameEncoder {
     pub fn begin(&mut self, thread: u32, first_ref: u64) {
         (self.thread, self.first_ref) = (thread, first_ref);
         (self.hot, self.token_refs, self.batch_start) = (Hot::default(), 0, 0);
+        (self.cycle.active, self.look_at, self.pause, self.short) = (false, 0, 0, 0);
         self.entries.clear();
         self.index.clear();
         self.tokens.clear();
@@ -151,6 +168,9 @@ impl FrameEncoder {
     /// prediction stays in registers from one reference to the next.
     #[inline]
     pub fn extend(&mut self, refs: impl IntoIterator<Item = RawRef>) -> usize {
+        if self.cycle.active {
+            self.leave_cycle();
+        }
         let start = self.hot.refs;
         let mut hot = self.hot;
         for RawRef { addr, size, op, pc } in refs {
@@ -178,8 +198,113 @@ impl FrameEncoder {
         hot.refs - start
     }
 
-    #[inline(never)]
-    fn miss(&mut self, addr: u64, meta: u64, pc: u64) {
+    /// Appends the references that `slots` of a ring begin with, as long as each slot holds a whole one and the frame is not
+    /// full. Returns how many, and how many of these are spins. The frame is the same as with [`FrameEncoder::extend`], but
+    /// where predictions go round a cycle of keys slots are not decoded.
+    pub fn extend_slots(&mut self, slots: &[[u64; 2]]) -> (usize, u64) {
+        let slots = &slots[..slots.len().min(FRAME_REFS_MAX - self.hot.refs)];
+        let (mut done, mut spins) = (0, 0);
+        while let rest @ [_, ..] = &slots[done..] {
+            let run = self.hot.refs - self.token_refs;
+            let (taken, spinning, over) = if self.cycle.active {
+                self.in_cycle(rest)
+            } else if run >= RUN_MIN && self.hot.refs >= self.look_at && self.enter_cycle() {
+                continue;
+            } else {
+                self.short += u32::from(self.hot.refs >= self.look_at);
+                if self.short > SHORT_MAX {
+                    self.put_off();
+                }
+                // Up to where a cycle is looked for at the earliest.
+                let wait = self.look_at.saturating_sub(self.hot.refs).max(RUN_MIN - run.min(RUN_MIN - 1));
+                self.by_one(&rest[..rest.len().min(wait)])
+            };
+            done += taken;
+            spins += spinning;
+            if over {
+                break;
+            }
+        }
+        (done, spins)
+    }
+
+    /// Appends the references that `slots` begin with one by one; how many, how many spins, and whether a slot that holds none
+    /// stands behind them.
+    fn by_one(&mut self, slots: &[[u64; 2]]) -> (usize, u64, bool) {
+        let mut spins = 0;
+        let refs = slots.iter().map_while(RawRef::of_slot);
+        let taken = self.extend(refs.inspect(|r| spins += u64::from(r.op == Op::Spin)));
+        (taken, spins, taken < slots.len())
+    }
+
+    fn enter_cycle(&mut self) -> bool {
+        let entered = self.cycle.enter(&self.entries, self.hot.current);
+        self.short = 0;
+        if !entered {
+            self.put_off();
+        }
+        entered
+    }
+
+    fn leave_cycle(&mut self) {
+        let walked;
+        (walked, self.hot.current, self.hot.next) = self.cycle.leave(&mut self.entries);
+        if walked < WORTH {
+            self.put_off();
+        } else {
+            // The reference that the cycle does not go on with is taken alone.
+            (self.pause, self.look_at) = (0, self.hot.refs + 1);
+        }
+    }
+
+    fn put_off(&mut self) {
+        self.short = 0;
+        self.pause = (2 * self.pause + RUN_MIN).min(PAUSE_MAX);
+        self.look_at = self.hot.refs + self.pause;
+    }
+
+    /// As [`FrameEncoder::by_one`] for an encoder that is in a cycle, and may not be afterwards. Goes on at most to the next
+    /// address that was not expected.
+    fn in_cycle(&mut self, slots: &[[u64; 2]]) -> (usize, u64, bool) {
+        let taken = self.cycle.walk(slots);
+        self.hot.refs += taken;
+        let spins = |slots: &[[u64; 2]]| slots.iter().filter(|&s| super::slot::is_spin(s)).count() as u64;
+        let walked = if self.cycle.spins { spins(&slots[..taken]) } else { 0 };
+        let Some(slot) = slots.get(taken) else { return (taken, walked, false) };
+        let Some(r) = RawRef::of_slot(slot) else { return (taken, walked, true) };
+        if self.cycle.is_lost() || !self.pass(slot, &r) {
+            self.leave_cycle();
+            return (taken, walked, false);
+        }
+        (taken + 1, walked + spins(std::slice::from_ref(slot)), false)
+    }
+
+    /// Appends a reference of the key that the cycle expects; false (and nothing done) if it is of another.
+    fn pass(&mut self, slot: &[u64; 2], r: &RawRef) -> bool {
+        let (key, previous) = self.cycle.expected(&mut self.entries);
+        let e = &mut self.entries[usize::from(key)];
+        if e.pc != r.pc || e.meta != predict::meta(r.size, r.op) {
+            return false;
+        }
+        if e.by_stride() == r.addr {
+            // The slot has more bits than those of a reference.
+            e.confirm_addr(r.addr);
+            self.cycle.pass(slot, e);
+            self.hot.refs += 1;
+            return true;
+        }
+        let how = addr_token(e, r.addr, previous, &mut self.addrs);
+        self.cycle.pass(slot, e);
+        let (at, nibble) = self.begin_token();
+        self.tokens[at] = predict::SITE_NEXT | how << 2 | nibble << 4;
+        self.hot.refs += 1;
+        self.token_refs = self.hot.refs;
+        true
+    }
+
+    /// Makes room for a token, with what goes on of its run behind it; where it is, and the run's nibble.
+    #[inline]
+    fn begin_token(&mut self) -> (usize, u8) {
         let at = self.tokens.len();
         self.tokens.push(0);
         let run = (self.hot.refs - self.token_refs) as u64;
@@ -187,11 +312,17 @@ impl FrameEncoder {
         if nibble == predict::RUN_LONG {
             put_varint(&mut self.tokens, run - predict::RUN_LONG);
         }
+        (at, nibble as u8)
+    }
+
+    #[inline(never)]
+    fn miss(&mut self, addr: u64, meta: u64, pc: u64) {
+        let (at, nibble) = self.begin_token();
         let previous = self.entries.get(usize::from(self.hot.current)).map_or(0, |e| e.last);
         let (site, key) = self.site_token(meta, pc, previous);
         let e = &mut self.entries[usize::from(key)];
         let how = addr_token(e, addr, previous, &mut self.addrs);
-        self.tokens[at] = site | how << 2 | (nibble as u8) << 4;
+        self.tokens[at] = site | how << 2 | nibble << 4;
         self.hot = Hot { refs: self.hot.refs + 1, current: key, next: e.next };
         self.token_refs = self.hot.refs;
     }

@@ -5,10 +5,12 @@
 //! predictions hold, nothing is written but the length of the run. What differs costs a token (see `predict`).
 //! `docs/format.md` gives the bytes.
 mod columns;
+mod cycle;
 mod decoder;
 mod encoder;
 mod index;
 mod predict;
+mod slot;
 
 use crate::record::Op;
 pub use decoder::{DecodedFrame, decode_frame, frame_sites};

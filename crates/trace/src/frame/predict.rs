@@ -56,6 +56,10 @@ impl Entry {
         let (addr_missed, next_missed) = (true, true);
         Entry { pc, meta, last: previous, next: own, alternative: own, addr_missed, next_missed, ..Entry::default() }
     }
+    /// Whether the key's references are spins.
+    pub(super) fn is_spin(&self) -> bool {
+        self.meta & 3 == crate::record::Op::Spin as u64
+    }
     #[inline]
     pub(super) fn by_stride(&self) -> u64 {
         self.last.wrapping_add(self.stride)

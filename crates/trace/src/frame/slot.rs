@@ -1,0 +1,69 @@
+//! Slots of the recorder's rings that hold whole references.
+use super::RawRef;
+use crate::record::Op;
+use homenode_base::ring::{W0_ADDR_MASK, W0_EVENT, W0_OP_SHIFT, W0_SIZE_SHIFT, W1_PC_MASK};
+
+/// Bits of a slot's first word that tell size and operation.
+const META: u64 = 15 << W0_SIZE_SHIFT | 3 << W0_OP_SHIFT;
+/// Size code of the largest reference that one slot holds.
+const CODE_MAX: u64 = 6;
+
+impl RawRef {
+    /// The reference in a slot that holds a whole one; `None` for events and for ranges, whose length stands in the next slot.
+    #[inline]
+    pub fn of_slot(&[w0, w1]: &[u64; 2]) -> Option<RawRef> {
+        let code = w0 >> W0_SIZE_SHIFT & 15;
+        (w0 & W0_EVENT == 0 && code <= CODE_MAX).then(|| RawRef {
+            addr: w0 & W0_ADDR_MASK,
+            size: 1 << code,
+            op: Op::ALL[(w0 >> W0_OP_SHIFT & 3) as usize],
+            pc: w1 & W1_PC_MASK,
+        })
+    }
+}
+
+/// Address of the reference in a slot.
+#[inline]
+pub(super) const fn addr(slot: &[u64; 2]) -> u64 {
+    slot[0] & W0_ADDR_MASK
+}
+
+/// Whether the reference in a slot is a spin.
+pub(super) const fn is_spin(slot: &[u64; 2]) -> bool {
+    slot[0] >> W0_OP_SHIFT & 3 == Op::Spin as u64
+}
+
+/// The slot of a reference without what is no part of the reference.
+#[inline]
+pub(super) const fn clean(slot: &[u64; 2]) -> [u64; 2] {
+    [slot[0] & (W0_ADDR_MASK | META), slot[1] & W1_PC_MASK]
+}
+
+/// The slot of a reference with this `meta` (of `predict`), or `None` if no single slot holds it.
+pub(super) fn of(addr: u64, meta: u64, pc: u64) -> Option<[u64; 2]> {
+    let size = meta >> 2;
+    let fits = size.is_power_of_two() && size <= 1 << CODE_MAX && addr <= W0_ADDR_MASK && pc <= W1_PC_MASK;
+    fits.then(|| [addr | u64::from(size.trailing_zeros()) << W0_SIZE_SHIFT | (meta & 3) << W0_OP_SHIFT, pc])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::predict::meta;
+    use homenode_base::Rng;
+
+    #[test]
+    fn slots_of_references_hold_them_and_nothing_else() {
+        let mut rng = Rng::new(3);
+        for _ in 0..20_000 {
+            let slot = [rng.next_u64(), rng.next_u64()];
+            let Some(r) = RawRef::of_slot(&slot) else { continue };
+            assert_eq!(of(r.addr, meta(r.size, r.op), r.pc), Some(clean(&slot)));
+            assert_eq!((RawRef::of_slot(&clean(&slot)), addr(&slot)), (Some(r), r.addr));
+        }
+        for (addr, size, pc) in [(0, 0, 0), (0, 3, 0), (0, 128, 0), (1 << 48, 8, 0), (0, 8, 1 << 48), (0, u32::MAX, 0)]
+        {
+            assert_eq!(of(addr, meta(size, Op::Read), pc), None);
+        }
+    }
+}

@@ -38,6 +38,8 @@ pub struct Priced {
     pub refs_of: Vec<u64>,
     /// References of threads that have no binding.
     pub strangers: u64,
+    /// What each thread's references cost under first touch; empty unless somebody watched for it.
+    pub cost_of: Vec<TotalCost>,
 }
 
 impl<'m> Engine<'m> {
@@ -99,6 +101,7 @@ impl<'m, O: Observer> Watched<'m, O> {
             totals: done.totals,
             refs_of: done.refs_of,
             strangers: done.strangers,
+            cost_of: Vec::new(),
         };
         Ok((priced, done.observer))
     }
@@ -171,6 +174,8 @@ impl Priced {
         }
         self.homes.extend_from_slice(&other.homes);
         self.blocks.extend_from_slice(&other.blocks);
+        self.cost_of.resize(self.cost_of.len().max(other.cost_of.len()), TotalCost::ZERO);
+        self.cost_of.iter_mut().zip(&other.cost_of).for_each(|(sum, more)| *sum += *more);
         let (totals, more) = (&mut self.totals, &other.totals);
         totals.memory_accesses += more.memory_accesses;
         totals.transfers += more.transfers;

@@ -135,6 +135,9 @@ pub struct ThreadRow {
     pub node: u16,
     /// References replayed, spins included.
     pub refs: u64,
+    /// Cost of what it referenced, under first touch: its misses and transfers, and lines that went back to memory to make room
+    /// for them. Of all threads together the first-touch total.
+    pub cost: TotalCost,
 }
 
 /// What was replayed.

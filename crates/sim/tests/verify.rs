@@ -111,6 +111,9 @@ fn placements_cost_what_was_said() {
             assert_eq!(verified.rows.len(), evaluation.policies.len() + evaluation.optimum.len());
             assert!(verified.rows.iter().all(|r| r.checked.is_some() == r.note.is_empty()));
             assert_eq!((verified.blocks, verified.passes), (evaluation.blocks, 2));
+            let of_threads: TotalCost = evaluation.threads.iter().map(|t| t.cost).sum();
+            let first_touch = evaluation.policies.iter().find(|p| p.name == "first-touch").map(|p| p.total);
+            assert!(first_touch.is_none_or(|total| of_threads == total), "{}: threads pay for all", machine.name);
             checked += verified.rows.iter().filter(|r| r.checked.is_some()).count();
             left_out += verified.rows.iter().filter(|r| r.checked.is_none()).count();
         }

@@ -1,7 +1,8 @@
 //! `homenode record`: run a program and keep what it did.
 use homenode_capture::{RecordOptions, RecordSummary};
 use homenode_command::{Failure, Progress, Recording};
-use homenode_report::units;
+use homenode_report::{memory_time::native_words, units};
+use homenode_trace::manifest::Native;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -43,6 +44,9 @@ pub struct RecordDoc {
     pub run_seconds: f64,
     /// Seconds from there to the finished dataset.
     pub finish_seconds: f64,
+    /// What the program took without hooks; only with `--calibrate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
     /// Why the recording ended early and what it could not see, in sentences.
     pub warnings: Vec<String>,
 }
@@ -79,6 +83,7 @@ fn document(s: RecordSummary) -> RecordDoc {
         joined: false,
         run_seconds: s.run_seconds,
         finish_seconds: s.finish_seconds,
+        native: s.native,
         warnings,
     }
 }
@@ -111,8 +116,9 @@ impl RecordDoc {
             0 => String::new(),
             n => format!(" ({:.3} B/ref)", self.bytes as f64 / n as f64),
         };
+        let native = self.native.as_ref().map_or(String::new(), |n| format!("without hooks: {}\n", native_words(n)));
         format!(
-            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes{per_ref}\n{end}{}",
+            "{dataset}: {refs} references of {} thread(s) in {:.2} s, {} bytes{per_ref}\n{end}{native}{}",
             self.threads,
             self.run_seconds,
             units::integer(self.bytes),

@@ -83,6 +83,7 @@ fn record(a: Record, quiet: bool) -> Done {
         pid: a.pid,
         duration: a.duration,
         overhead_permille: a.overhead,
+        calibrate: a.calibrate.map(|program| toolkit::Calibrate { program, runs: a.calibrate_runs }),
         tune_kernel: a.tune_kernel,
         command: a.command,
     };

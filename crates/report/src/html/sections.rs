@@ -8,6 +8,7 @@ use crate::headline::{
     all_changes, best_placement, capitalised, comparison, decapitalised, headline, kind_name, named, placement_words,
 };
 use crate::layout;
+use crate::memory_time::native_words;
 use crate::provenance::Provenance;
 use crate::sampling::share_with_interval;
 use crate::source::Sources;
@@ -115,6 +116,10 @@ fn hero(out: &mut String, doc: &ReportDoc, e: &Evaluation) {
         ));
     }
     out.push_str("</dl>\n");
+    let first = doc.evaluations.first().is_some_and(|first| std::ptr::eq(first, e));
+    if let Some(time) = doc.memory_time.as_ref().filter(|m| first && m.share.is_some()) {
+        out.push_str(&format!("<p class=\"note\">{}.</p>\n", prose(&time.sentence)));
+    }
     let warnings: Vec<&String> = doc.warnings.iter().chain(&words.trust).chain(&e.warnings).collect();
     if !warnings.is_empty() {
         out.push_str("<ul class=\"warnings\" aria-label=\"Warnings\">\n");
@@ -369,6 +374,10 @@ fn facts(out: &mut String, p: &Provenance) {
         ("Command", p.command.join(" ")),
         ("Exit status", format!("{status}; recording {complete}")),
         ("Recorded", p.recorded_at.clone().unwrap_or_else(|| "time not known".to_owned())),
+        (
+            "Without hooks",
+            p.native.as_ref().map_or_else(|| "time not known: record --calibrate".to_owned(), native_words),
+        ),
         ("Backend", format!("{}, clock {}, {} order", p.backend, p.clock, p.order)),
         ("Host", format!("{} ({} processors)", p.host, p.host_cpus)),
         (

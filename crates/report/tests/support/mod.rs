@@ -193,7 +193,7 @@ pub(crate) fn evaluation() -> Evaluation {
             note: String::new(),
         },
         threads: (0..8)
-            .map(|t| ThreadRow { thread: t, cpu: t as u16, node: (t / 4) as u16, refs: 16_777_216 })
+            .map(|t| ThreadRow { thread: t, cpu: t as u16, node: (t / 4) as u16, refs: 16_777_216, cost: us(37_000) })
             .collect(),
         totals: totals(),
         policies: policies(),

@@ -83,7 +83,7 @@ OPTIONAL = {
     "record": {"native"},
     "info": {"native"},
     "quick": {"native"},
-    "report": {"capacity", "loops", "memory_time", "native"},
+    "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
     "svm-run": {"host", "options", "planned", "source"},
     "svm-report": {"host", "options", "planned", "source"},

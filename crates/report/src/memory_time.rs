@@ -2,6 +2,7 @@
 use crate::compare::is_named;
 use crate::units::{CostUnit, percent};
 use homenode_base::TotalCost;
+use homenode_sim::evaluation::ThreadRow;
 use homenode_sim::{Evaluation, MissModel};
 use homenode_trace::Manifest;
 use homenode_trace::manifest::Native;
@@ -15,8 +16,10 @@ pub struct MemoryTime {
     pub model: String,
     /// Machine whose costs these are. The times beside them are those of the machine that recorded.
     pub machine: String,
-    /// Picoseconds of all threads together: the first-touch total.
+    /// Picoseconds of all threads together: the first-touch total, and hits in last levels.
     pub total: TotalCost,
+    /// Of this, hits in last levels, which no placement changes; 0 where they have no price.
+    pub in_caches: TotalCost,
     /// Picoseconds of the thread that has most.
     pub longest: TotalCost,
     /// That thread.
@@ -40,19 +43,22 @@ impl MemoryTime {
             return None;
         }
         let total = e.policies.iter().find(|p| is_named(&p.name, "first touch"))?.total;
-        let longest = e.threads.iter().max_by_key(|t| (t.cost, std::cmp::Reverse(t.thread)))?;
+        let in_caches = e.totals.hits.map_or(TotalCost::ZERO, |h| h.cost);
+        let of = |t: &ThreadRow| t.cost + t.hit_cost.unwrap_or(TotalCost::ZERO);
+        let longest = e.threads.iter().max_by_key(|t| (of(t), std::cmp::Reverse(t.thread)))?;
         let model = if e.totals.misses.is_some() { MissModel::Overlap } else { MissModel::Latency };
         let mut time = MemoryTime {
             model: model.name().to_owned(),
             machine: e.machine.clone(),
-            total,
-            longest: longest.cost,
+            total: total + in_caches,
+            in_caches,
+            longest: of(longest),
             longest_thread: longest.thread,
             native,
             share: None,
             sentence: String::new(),
         };
-        time.share = time.is_possible().then(|| total.ratio_to(time.processor_time()));
+        time.share = time.is_possible().then(|| time.total.ratio_to(time.processor_time()));
         time.sentence = if time.share.is_some() { time.as_share() } else { time.beyond() };
         Some(time)
     }
@@ -72,7 +78,12 @@ impl MemoryTime {
 
     fn as_share(&self) -> String {
         let share = percent(self.total.ratio_to(self.processor_time()));
-        let of = format!("Memory time {} of {} processor time ({share})", words(self.total), self.native_words());
+        let in_caches = match self.in_caches > TotalCost::ZERO {
+            true => format!(" ({} of it in last levels, which no placement changes)", words(self.in_caches)),
+            false => String::new(),
+        };
+        let total = words(self.total);
+        let of = format!("Memory time {total}{in_caches} of {} processor time ({share})", self.native_words());
         let longest = match self.longest < self.total {
             true => format!("; longest thread {}", words(self.longest)),
             false => String::new(),

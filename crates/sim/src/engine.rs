@@ -40,6 +40,8 @@ pub struct Priced {
     pub strangers: u64,
     /// What each thread's references cost under first touch; empty unless somebody watched for it.
     pub cost_of: Vec<TotalCost>,
+    /// What each thread's hits in the last level cost; likewise.
+    pub hits_of: Vec<TotalCost>,
 }
 
 impl<'m> Engine<'m> {
@@ -102,6 +104,7 @@ impl<'m, O: Observer> Watched<'m, O> {
             refs_of: done.refs_of,
             strangers: done.strangers,
             cost_of: Vec::new(),
+            hits_of: Vec::new(),
         };
         Ok((priced, done.observer))
     }

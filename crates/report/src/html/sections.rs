@@ -12,7 +12,7 @@ use crate::memory_time::native_words;
 use crate::provenance::Provenance;
 use crate::sampling::share_with_interval;
 use crate::source::Sources;
-use crate::units::{CostUnit, bytes, count, factor, integer, misses, percent, plural, ranges};
+use crate::units::{CostUnit, bytes, count, factor, hits, integer, misses, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::Verified;
 use homenode_sim::evaluation::Finding;
@@ -250,6 +250,8 @@ fn policies_intro(e: &Evaluation) -> String {
         "The machine has no caches: every reference is charged."
     };
     let unit = CostUnit::of(&e.unit);
+    let charged = hits(&e.totals, &unit).map_or(charged.to_owned(), |h| format!("{charged} Not charged are {h}."));
+    let charged = charged.replace("in no total above", "in no total below");
     let charged = unit.meaning().map_or(charged.to_owned(), |m| format!("{charged} One unit of cost is a {m}."));
     let Some(o) = e.optimum.first() else { return charged };
     let summary = o.summary.trim_end_matches('.');

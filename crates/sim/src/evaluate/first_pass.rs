@@ -19,6 +19,8 @@ pub(super) struct FirstPassObserver<'a> {
     /// Thread of the current reference, and what those of each thread cost so far.
     thread: u32,
     cost_of: Vec<TotalCost>,
+    /// What its hits in the last level cost.
+    hits_of: Vec<TotalCost>,
     /// By thread, what makes its addresses flat.
     space_tags: Vec<u64>,
 }
@@ -36,6 +38,7 @@ impl<'a> FirstPassObserver<'a> {
             objects: Lookup::new(objects),
             site: UNKNOWN_SITE,
             thread: 0,
+            hits_of: cost_of.clone(),
             cost_of,
             space_tags,
         }
@@ -48,6 +51,11 @@ impl<'a> FirstPassObserver<'a> {
     /// What the references of each thread cost.
     pub(super) fn take_costs(&mut self) -> Vec<TotalCost> {
         std::mem::take(&mut self.cost_of)
+    }
+
+    /// What the hits of each thread in the last level cost.
+    pub(super) fn take_hits(&mut self) -> Vec<TotalCost> {
+        std::mem::take(&mut self.hits_of)
     }
 
     #[inline]
@@ -103,6 +111,13 @@ impl Observer for FirstPassObserver<'_> {
         let charge =
             Charge { addr: flat, object: self.objects.at(flat), site: self.site, node, class, weight, home, cost };
         self.analysis.charge(&charge);
+    }
+
+    #[inline]
+    fn hit(&mut self, cost: Cost) {
+        if let Some(sum) = self.hits_of.get_mut(self.thread as usize) {
+            *sum += cost;
+        }
     }
 
     fn transfer(&mut self, flat: u64, _: u32, cost: Cost) {

@@ -105,7 +105,7 @@ fn whole(
     }
     drop(stream);
     let (mut priced, mut first_pass) = pass.finish()?;
-    priced.cost_of = first_pass.take_costs();
+    (priced.cost_of, priced.hits_of) = (first_pass.take_costs(), first_pass.take_hits());
     Ok((priced, first_pass.finish()))
 }
 

@@ -103,6 +103,7 @@ fn threads(context: &EvalContext<'_>, priced: &Priced) -> Vec<ThreadRow> {
         node: binding.node.0,
         refs: *refs,
         cost: cost(thread),
+        hit_cost: priced.totals.hits.map(|_| priced.hits_of.get(thread as usize).copied().unwrap_or_default()),
     })
     .collect()
 }

@@ -113,10 +113,7 @@ pub fn misses(totals: &Totals) -> Option<String> {
 pub fn hits(totals: &Totals, unit: &CostUnit) -> Option<String> {
     let h = totals.hits?;
     let all = count(h.waited + h.unknown + h.overlapped + h.streamed);
-    Some(format!(
-        "hits in last levels: {} for {all}, which no placement changes, in no total above",
-        unit.cost(h.cost)
-    ))
+    Some(format!("hits in last levels: {} for {all}, which no placement changes, in no total above", unit.cost(h.cost)))
 }
 
 /// A count with thousands separated by commas.

@@ -28,7 +28,7 @@ int main(void) {
 def commands(session, program, folder):
     """Every command that has --json and needs no second memory node, with what it works on."""
     dataset = folder / "talks.hnt"
-    yield "record", ["record", "--json", "-o", dataset, "--", program]
+    yield "record", ["record", "--json", "-o", dataset, "--calibrate", "true", "--", program]
     for name in ("info", "check", "recover", "report"):
         yield name, [name, dataset, "--json"]
     yield "quick", ["report", dataset, "--quick", "--json"]
@@ -80,7 +80,10 @@ def json_and_nothing_else(session):
 # Members that documents leave out where there is nothing to say; every other one is always written.
 OPTIONAL = {
     "list": {"details"},
-    "report": {"capacity", "loops"},
+    "record": {"native"},
+    "info": {"native"},
+    "quick": {"native"},
+    "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
     "svm-run": {"host", "options", "planned", "source"},
     "svm-report": {"host", "options", "planned", "source"},

@@ -76,7 +76,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for (one_in, page_bytes) in [(1, 4096), (0, 4096), (ONE_IN_MAX + 1, 4096), (64, 2048), (64, 5000), (64, 1 << 22)] {
+        for (one_in, page_bytes) in
+            [(1, 4096), (0, 4096), (ONE_IN_MAX + 1, 4096), (64, 2048), (64, 5000), (64, 1 << 22)]
+        {
             assert_eq!(Drawn::new(one_in, page_bytes), None);
         }
     }

@@ -43,6 +43,14 @@ pub enum CaptureError {
     /// The program could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The program without hooks did not run to a good end.
+    #[error("{program}, run to calibrate, did not end well ({end}), so nothing was recorded")]
+    Native {
+        /// As given.
+        program: String,
+        /// How it ended, in words.
+        end: String,
+    },
     /// The program ran and never reported to the recorder.
     #[error(
         "{program} made no contact with the recorder, so nothing was recorded ({end}): {why}; \

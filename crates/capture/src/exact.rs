@@ -1,4 +1,5 @@
 //! The exact recorder: a program with hooks, started, recorded through its rings and turned into a dataset.
+use crate::calibrate;
 use crate::control::{Control, RINGS, remove_rings};
 use crate::drain::Ledger;
 use crate::error::CaptureError;
@@ -7,7 +8,7 @@ use crate::finish::{self, Ending};
 use crate::manifest;
 use crate::options::{Progress, RecordOptions, RecordSummary, Snapshot};
 use crate::output::Appender;
-use crate::store::{DirStore, NewDataset};
+use crate::store::{DirStore, NewDataset, replace_target};
 use crate::workers::Recording;
 use homenode_base::ring::{CONTROL_ENV, STOP_USER};
 use homenode_host::clock::{Clock, Real};
@@ -17,7 +18,7 @@ use homenode_sys::clock;
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Subreaper;
 use homenode_trace::framing::Codec;
-use homenode_trace::manifest::Manifest;
+use homenode_trace::manifest::{Manifest, Native};
 use homenode_trace::writer::EventFile;
 use std::fs;
 use std::io;
@@ -47,8 +48,16 @@ pub(crate) fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Re
     if options.count_only {
         return count(options, &program, progress);
     }
+    let native = match &options.calibrate {
+        None => None,
+        Some(asked) => {
+            // What is in the way of the dataset is said before anything runs.
+            replace_target(&options.out, options.force)?;
+            Some(calibrate::measure(asked, &options.command)?)
+        }
+    };
     let new = NewDataset::create(&options.out, options.force)?;
-    match record_into(&new.dir, options, &program, progress) {
+    match record_into(&new.dir, options, (&program, native), progress) {
         Ok(summary) => {
             new.settle()?;
             Ok(RecordSummary { path: Some(options.out.clone()), ..summary })
@@ -67,10 +76,10 @@ pub(crate) fn record(options: &RecordOptions, progress: &mut dyn Progress) -> Re
 fn record_into(
     root: &Dir,
     options: &RecordOptions,
-    program: &Path,
+    (program, native): (&Path, Option<Native>),
     progress: &mut dyn Progress,
 ) -> Result<RecordSummary, (bool, CaptureError)> {
-    let mut manifest = manifest::first_manifest(options);
+    let mut manifest = Manifest { native, ..manifest::first_manifest(options) };
     let recording = begin(root, &manifest, options).map_err(|e| (false, e))?;
     let (began, cpu) = (Real.now(), clock::children_cpu_seconds());
     let outcome = run(&recording, options, progress).map_err(|e| (false, e))?;

@@ -125,6 +125,7 @@ fn summary_of(manifest: &Manifest) -> RecordSummary {
         exit_status: manifest.exit_status,
         ended: manifest.ended.clone(),
         blind: manifest.blind.clone(),
+        native: manifest.native.clone(),
         ..RecordSummary::default()
     }
 }

@@ -31,12 +31,13 @@
 //! Reading order: [`store`] and [`manifest`] (the dataset as a directory), `options` (what is asked, what came of it), `control` and
 //! `ring` (the protocol of `homenode_base::ring` seen from this side), `memory` (where rings lie), `slots` (ring slots to
 //! references and events), `sink` and `drain` (one thread's ring to its files), `facts`, `output` (a directory as the sink of `homenode_trace::writer`), `workers` (all rings),
-//! `finish` (the dataset completed), `exact` (the recorder for programs with hooks), [`sampled`] (the recorder for samples) with
+//! `finish` (the dataset completed), `marks` (which programs have hooks), `calibrate` (the program without hooks, before), `exact` (the recorder for programs with hooks), [`sampled`] (the recorder for samples) with
 //! [`protect`] (samples by the preloaded library), [`backends`] (the family: it knows both recorders), [`record()`];
 //! [`recover()`], [`leftovers`], [`compact()`].
 #![forbid(unsafe_code)]
 
 pub mod backends;
+mod calibrate;
 mod compact;
 mod control;
 mod drain;
@@ -46,6 +47,7 @@ mod facts;
 mod finish;
 pub mod leftovers;
 pub mod manifest;
+mod marks;
 mod memory;
 mod options;
 mod output;
@@ -63,7 +65,7 @@ mod workers_tests;
 
 pub use compact::{CompactSummary, compact};
 pub use error::CaptureError;
-pub use options::{Progress, RecordOptions, RecordSummary, Snapshot};
+pub use options::{Calibrate, Progress, RecordOptions, RecordSummary, Snapshot};
 pub use record::record;
 pub use recover::{RecoverSummary, recover};
 pub use store::DirStore;

@@ -1,6 +1,6 @@
 //! What a recording is asked to do, what it says meanwhile, and what came of it: the same for every backend.
 use homenode_base::pages::Drawn;
-use homenode_trace::manifest::Blind;
+use homenode_trace::manifest::{Blind, Native};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,8 +30,19 @@ pub struct RecordOptions {
     pub duration: Option<Duration>,
     /// What sampling may cost, in thousandths of the program's processor time; `None` = the backend's default (20).
     pub overhead_permille: Option<u32>,
+    /// Runs without hooks before the recording, which say what the program takes by itself.
+    pub calibrate: Option<Calibrate>,
     /// Whether kernel-wide settings may be changed for the time of the recording (`faults`).
     pub tune_kernel: bool,
+}
+
+/// Runs of the same program without hooks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Calibrate {
+    /// The program built without hooks; it gets the arguments of the recorded one.
+    pub program: OsString,
+    /// How often it is run; the run with the least processor time counts.
+    pub runs: u32,
 }
 
 /// Counters while a recording runs.
@@ -84,6 +95,8 @@ pub struct RecordSummary {
     pub phase_missed: bool,
     /// What could not be recorded.
     pub blind: Blind,
+    /// What the program took without hooks, if that was asked for.
+    pub native: Option<Native>,
     /// Seconds from the start of the program to its end and that of its children.
     pub run_seconds: f64,
     /// Seconds from the program's end to the finished dataset.

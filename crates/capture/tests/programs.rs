@@ -1,5 +1,5 @@
 //! Real programs, built with the hooks by gcc and clang, recorded from beginning to end.
-use homenode_capture::{CaptureError, DirStore, RecordOptions, RecordSummary, record};
+use homenode_capture::{Calibrate, CaptureError, DirStore, RecordOptions, RecordSummary, record};
 use homenode_hooks::{Mode, compile, install};
 use homenode_objects::{ObjectKind, ObjectTable};
 use homenode_trace::check::check;
@@ -332,6 +332,58 @@ fn counting_counts_what_recording_records() {
     };
     let counted = record(&options, &mut ()).unwrap();
     assert_eq!((counted.refs, counted.exit_status), (recorded.refs, Some(0)));
+}
+
+#[test]
+fn calibration_runs_the_program_without_hooks_with_the_same_arguments_or_records_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path(), "gcc", "kinds.c", &[]);
+    let script = |name: &str, text: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        let path = dir.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    let heard = dir.path().join("heard");
+    let busy = script(
+        "busy",
+        &format!("echo \"$@\" >> {}; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done", heard.display()),
+    );
+    let out = dir.path().join("x.hnt");
+    let options = |calibrate: &Path| RecordOptions {
+        command: vec![program.clone().into(), "threads".into(), "2".into()],
+        out: out.clone(),
+        backend: "hooks".into(),
+        calibrate: Some(Calibrate { program: calibrate.into(), runs: 2 }),
+        ..Default::default()
+    };
+    for (bad, why) in [
+        (script("bad", "exit 3"), "exit status 3"),
+        (script("killed", "kill -9 $$"), "SIGKILL"),
+        (dir.path().join("none"), "no such file"),
+        (program.clone(), "has the capture hooks"),
+    ] {
+        let said = record(&options(&bad), &mut ()).unwrap_err().to_string();
+        assert!(said.contains(why) && !out.exists(), "{said}");
+    }
+    let summary = record(&options(&busy), &mut ()).unwrap();
+    let native = summary.native.expect("it was calibrated");
+    assert_eq!(
+        std::fs::read_to_string(&heard).unwrap(),
+        "threads 2\nthreads 2\n",
+        "as often as asked, with the same words"
+    );
+    assert_eq!((native.runs, native.command[1..].join(" ").as_str()), (2, "threads 2"));
+    assert!(native.cpu_us() > 1000 && native.wall_us > 1000, "{native:?}");
+    let kept = DatasetReader::open(Arc::new(DirStore::open(&out).unwrap())).unwrap();
+    assert_eq!(kept.manifest().native.as_ref(), Some(&native));
+    assert!(matches!(record(&options(&busy), &mut ()), Err(CaptureError::OutputExists(_))));
+    assert_eq!(
+        std::fs::read_to_string(&heard).unwrap().lines().count(),
+        2,
+        "what is in the way is said before anything runs"
+    );
 }
 
 /// What programs say of the addresses of their fields, `NAME PATH ADDRESS` line by line, is what the dataset's types say.

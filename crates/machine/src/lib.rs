@@ -42,7 +42,9 @@ pub use binding::{BindingSummary, CpuBinding, MapError, MapRule, Target, ThreadM
 pub use costs::{CopyCost, Costs, Distances, GlobalMemory, LinearCost, Matrix};
 pub use limits::MachineError;
 pub use model::{AccessClass, Location, Machine, SingleRemote, Unit};
-pub use sections::{CacheGeometry, Caches, Coherence, Hybrid, Measured, Misses, Reading, Sections, Table, Tiers};
+pub use sections::{
+    CacheGeometry, Caches, Coherence, HitCosts, Hits, Hybrid, Measured, Misses, Reading, Sections, Table, Tiers,
+};
 pub use shape::Shape;
 pub use this::ThisMachine;
 pub use thread_table::ThreadTable;

@@ -269,3 +269,24 @@ fn costs_of_misses_are_read_and_are_never_above_those_of_loads() {
         assert!(e.to_string().contains(key), "{e}");
     }
 }
+
+#[test]
+fn costs_of_hits_are_read_and_are_never_above_those_that_are_waited_for() {
+    let from = DOCS.find("```toml\n[hits]").expect("the page has one") + "```toml\n".len();
+    let section = &DOCS[from..from + DOCS[from..].find("```").expect("it ends")];
+    let two = models::find("two-socket").expect("in the registry");
+    let bare = Machine { sections: homenode_machine::Sections { hits: None, ..two.sections.clone() }, ..two.clone() };
+    let good = format!("{}\n{section}", bare.to_toml());
+    let read = Machine::from_toml(&good).expect("the documented section");
+    assert_eq!(read.sections.hits, two.sections.hits, "the page has the registry's");
+    assert_eq!(Machine::from_toml(&read.to_toml()), Ok(read));
+    for (from, to, key) in [
+        ("overlapped = 2_166", "overlapped = 26_001", "hits.shared.overlapped"),
+        ("streamed = 1_625", "streamed = -1", "hits.shared.streamed"),
+        ("waited = 26_000, ", "", "waited"),
+    ] {
+        assert!(good.contains(from), "{from}: {good}");
+        let e = Machine::from_toml(&good.replace(from, to)).expect_err(to);
+        assert!(e.to_string().contains(key), "{e}");
+    }
+}

@@ -2,6 +2,7 @@
 use crate::capacity::CapacityDoc;
 use crate::compare::{Comparison, first_touch};
 use crate::layout::LayoutDoc;
+use crate::memory_time::MemoryTime;
 use crate::provenance::Provenance;
 use crate::sampling::SamplingDoc;
 use crate::source::Sources;
@@ -37,6 +38,10 @@ pub struct ReportDoc {
     /// How much DRAM is enough, with pages of the first evaluation; only on machines with memory that no processor is at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CapacityDoc>,
+    /// What the first evaluation's model says that the program waits for memory, beside the time that it took; only if it was recorded
+    /// whole and with `--calibrate`, and costs are times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_time: Option<MemoryTime>,
     /// A second recording beside the first evaluation: what was predicted and what came true.
     pub compare: Option<Comparison>,
     /// Sentences about the whole report, e.g. that the recording ended early.
@@ -57,7 +62,11 @@ impl ReportDoc {
                 "The recording did not end in order ({why}); everything below is about a part of the run."
             ));
         }
-        warnings.extend(evaluations.first().and_then(|e| beyond_the_clock(manifest, e)));
+        let memory_time = evaluations.first().and_then(|e| MemoryTime::of(manifest, e));
+        warnings.extend(match &memory_time {
+            Some(time) => time.doubt(),
+            None => evaluations.first().and_then(|e| beyond_the_clock(manifest, e)),
+        });
         ReportDoc {
             schema: REPORT_SCHEMA,
             provenance,
@@ -66,6 +75,7 @@ impl ReportDoc {
             evaluations,
             layout: None,
             capacity: None,
+            memory_time,
             compare: None,
             warnings,
             sources: Sources::new(),

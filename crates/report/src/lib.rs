@@ -7,7 +7,7 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`capacity`], [`text`], [`html`].
+//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`capacity`], [`memory_time`], [`text`], [`html`].
 //!
 //! ```
 //! use homenode_base::TotalCost;
@@ -27,6 +27,7 @@ pub mod headline;
 pub mod html;
 pub mod info;
 pub mod layout;
+pub mod memory_time;
 pub mod provenance;
 pub mod quick;
 pub mod sampling;
@@ -39,6 +40,7 @@ pub use compare::Comparison;
 pub use doc::ReportDoc;
 pub use info::{CheckDoc, InfoDoc};
 pub use layout::LayoutDoc;
+pub use memory_time::MemoryTime;
 pub use provenance::Provenance;
 pub use quick::{QuickDoc, QuickFacts};
 pub use sampling::SamplingDoc;

@@ -1,6 +1,6 @@
 //! Where the data of a report comes from.
 use homenode_trace::Manifest;
-use homenode_trace::manifest::Clock;
+use homenode_trace::manifest::{Clock, Native};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,6 +40,9 @@ pub struct Provenance {
     pub complete: bool,
     /// When it was recorded (RFC 3339), if known.
     pub recorded_at: Option<String>,
+    /// What the program takes without hooks and without a recorder; only if it was recorded with `--calibrate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
 }
 
 impl Provenance {
@@ -65,6 +68,7 @@ impl Provenance {
             events: sum(|t| t.events),
             complete: manifest.complete,
             recorded_at: manifest.recorded_at.clone(),
+            native: manifest.native.clone(),
         }
     }
 }

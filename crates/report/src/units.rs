@@ -109,6 +109,13 @@ pub fn misses(totals: &Totals) -> Option<String> {
     ))
 }
 
+/// What hits in last levels cost, where they have a price.
+pub fn hits(totals: &Totals, unit: &CostUnit) -> Option<String> {
+    let h = totals.hits?;
+    let all = count(h.waited + h.unknown + h.overlapped + h.streamed);
+    Some(format!("hits in last levels: {} for {all}, which no placement changes, in no total above", unit.cost(h.cost)))
+}
+
 /// A count with thousands separated by commas.
 pub fn integer(n: u64) -> String {
     let digits = n.to_string();

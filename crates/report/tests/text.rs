@@ -4,6 +4,7 @@ mod support;
 use homenode_report::text::{SCREEN_LINES, Style, render};
 use homenode_report::{Provenance, ReportDoc};
 use homenode_trace::SampleUnit;
+use homenode_trace::manifest::Native;
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
@@ -87,6 +88,50 @@ fn seconds_beyond_the_clock_are_explained() {
     assert!(text(&manifest).contains("! The memory cost, 301 ms, is more than the 200 ms of processor time"));
     manifest.cpu_us = Some(400_000);
     assert!(!text(&manifest).contains("processor time"), "less than the clock needs no word");
+}
+
+#[test]
+fn memory_time_is_a_share_of_the_processor_time_without_hooks_or_cannot_be() {
+    let native =
+        |cpu_us: u64, wall_us| Native { runs: 1, wall_us, user_us: cpu_us - 50, system_us: 50, ..Native::default() };
+    let calibrated = |native, change: fn(&mut homenode_trace::Manifest)| {
+        let mut manifest = homenode_trace::Manifest { native: Some(native), ..support::manifest(8) };
+        change(&mut manifest);
+        ReportDoc::new(&manifest, Provenance::default(), vec![support::evaluation()])
+    };
+    let text = |doc: &ReportDoc| render(doc, Style { width: 250, colour: false });
+    let doc = calibrated(native(602_000, 100_000), |_| {});
+    let said = "Memory time 301 ms of 602 ms native processor time (50 %) by --model latency on";
+    assert!(text(&doc).contains(said), "{}", text(&doc));
+    assert!(text(&doc).contains("; longest thread 37.0 ms\n") && !text(&doc).contains("cannot be"));
+    let page = homenode_report::html::render(&doc);
+    assert!(
+        page.contains("of 602 ms native processor time") && page.contains("record --calibrate"),
+        "not in provenance here"
+    );
+    for (native, why) in [
+        (native(200_000, 100_000), "processor time: 301 ms of 200 ms native"),
+        (native(602_000, 30_000), "whole run: 37.0 ms"),
+    ] {
+        let doc = calibrated(native, |_| {});
+        let text = text(&doc);
+        assert_eq!(doc.memory_time.as_ref().and_then(|m| m.share), None);
+        assert!(text.contains("! The latency model charges more than the program's") && text.contains(why), "{text}");
+        assert!(!text.contains("Memory time") && !text.contains("while it was recorded"), "{text}");
+    }
+    let parts: [fn(&mut homenode_trace::Manifest); 4] = [
+        |m| m.roi = Some("solve".into()),
+        |m| m.ended = "recording stopped by SIGINT".into(),
+        |m| m.complete = false,
+        |m| m.exit_status = Some(1),
+    ];
+    for part in parts {
+        assert_eq!(
+            calibrated(native(602_000, 100_000), part).memory_time,
+            None,
+            "a part of a run is no share of the whole"
+        );
+    }
 }
 
 #[test]

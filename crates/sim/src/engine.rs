@@ -38,6 +38,10 @@ pub struct Priced {
     pub refs_of: Vec<u64>,
     /// References of threads that have no binding.
     pub strangers: u64,
+    /// What each thread's references cost under first touch; empty unless somebody watched for it.
+    pub cost_of: Vec<TotalCost>,
+    /// What each thread's hits in the last level cost; likewise.
+    pub hits_of: Vec<TotalCost>,
 }
 
 impl<'m> Engine<'m> {
@@ -144,8 +148,8 @@ impl<'m> Consumers<'m> {
         };
         let policies = self.policies.iter().map(tally).collect();
         let bounds = self.bounds.as_ref().map(BoundsConsumer::finish);
-        let (totals, refs_of, strangers) = Default::default();
-        Priced { policies, best_static, bounds, homes, blocks, totals, refs_of, strangers }
+        let (totals, refs_of, strangers, cost_of, hits_of) = Default::default();
+        Priced { policies, best_static, bounds, homes, blocks, totals, refs_of, strangers, cost_of, hits_of }
     }
 }
 
@@ -180,6 +184,8 @@ impl Priced {
         }
         self.homes.extend_from_slice(&other.homes);
         self.blocks.extend_from_slice(&other.blocks);
+        self.cost_of.resize(self.cost_of.len().max(other.cost_of.len()), TotalCost::ZERO);
+        self.cost_of.iter_mut().zip(&other.cost_of).for_each(|(sum, more)| *sum += *more);
         let (totals, more) = (&mut self.totals, &other.totals);
         totals.memory_accesses += more.memory_accesses;
         totals.transfers += more.transfers;

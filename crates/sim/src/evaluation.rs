@@ -135,6 +135,12 @@ pub struct ThreadRow {
     pub node: u16,
     /// References replayed, spins included.
     pub refs: u64,
+    /// Cost of what it referenced, under first touch: its misses and transfers, and lines that went back to memory to make room
+    /// for them. Of all threads together the first-touch total.
+    pub cost: TotalCost,
+    /// Cost of its hits in the last level, in no total; only where hits have prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_cost: Option<TotalCost>,
 }
 
 /// What was replayed.
@@ -164,6 +170,25 @@ pub struct Totals {
     pub sampled: Option<SampledTotals>,
     /// Misses by class; null where each costs its latency.
     pub misses: Option<MissTotals>,
+    /// Hits in last levels; only where misses have classes and the machine says what hits cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hits: Option<HitTotals>,
+}
+
+/// Hits in last levels by what processors wait for. They cost the same wherever blocks live, and are in no total of policies and
+/// bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HitTotals {
+    /// Waited for.
+    pub waited: u64,
+    /// Charged as if they were, since nobody knows.
+    pub unknown: u64,
+    /// Beside others of their thread.
+    pub overlapped: u64,
+    /// On their way by a hardware prefetcher.
+    pub streamed: u64,
+    /// Cost of all these.
+    pub cost: TotalCost,
 }
 
 /// Misses by what processors wait for.

@@ -8,11 +8,14 @@
 //!
 //! A line that comes from another cache is waited for like one from memory: of its cost the same share.
 //!
+//! References that the last level has are of the same classes, and near if another left the private cache a reorder window before.
+//!
 //! Nothing here depends on where blocks live: classes are those of the program and its caches, and the cheapest placement is exact for them.
 use crate::cache::CacheEventKind;
-use crate::evaluation::MissTotals;
+use crate::evaluation::{HitTotals, MissTotals};
 use crate::setup::Waits;
-use homenode_machine::AccessClass;
+use homenode_base::Cost;
+use homenode_machine::{AccessClass, HitCosts};
 use homenode_trace::Op;
 
 /// Streams of a thread, as a power of two; those of two code locations may meet in one place.
@@ -41,6 +44,8 @@ struct Thread {
     /// References so far, and how many there were before the last miss.
     refs: u64,
     missed_at: Option<u64>,
+    /// How many there were before the last that left the private cache.
+    left_at: Option<u64>,
 }
 
 /// The classes of one replay.
@@ -50,6 +55,9 @@ pub(crate) struct MissClasses<'m> {
     threads: Vec<Thread>,
     longest: u64,
     pub(crate) totals: MissTotals,
+    /// What hits in the last level cost, and what there was of them; none where they cost nothing.
+    hit_costs: Option<HitCosts>,
+    hits: HitTotals,
 }
 
 /// What one reference would be if it missed.
@@ -57,14 +65,22 @@ pub(crate) struct MissClasses<'m> {
 pub(crate) struct Missing {
     pub(crate) class: AccessClass,
     is_known: bool,
+    is_independent: bool,
 }
 
 impl<'m> MissClasses<'m> {
     /// For so many threads, and lines of `1 << line_shift` bytes.
-    pub(crate) fn new(waits: &'m [Waits], threads: usize, line_shift: u32) -> MissClasses<'m> {
-        let thread = Thread { streams: vec![Stream::default(); 1 << STREAM_BITS], refs: 0, missed_at: None };
+    pub(crate) fn new(
+        waits: &'m [Waits],
+        threads: usize,
+        line_shift: u32,
+        hit_costs: Option<HitCosts>,
+    ) -> MissClasses<'m> {
+        let streams = vec![Stream::default(); 1 << STREAM_BITS];
+        let thread = Thread { streams, refs: 0, missed_at: None, left_at: None };
         let longest = (STEP_BYTES >> line_shift).max(1);
-        MissClasses { waits, threads: vec![thread; threads], longest, totals: MissTotals::default() }
+        let (totals, hits) = (MissTotals::default(), HitTotals::default());
+        MissClasses { waits, threads: vec![thread; threads], longest, totals, hit_costs, hits }
     }
 
     /// Notes a reference to a line, and what it is if it misses.
@@ -85,7 +101,33 @@ impl<'m> MissClasses<'m> {
             (_, Waits::Independent) if is_near => AccessClass::ReadOverlapped,
             _ => AccessClass::Read,
         };
-        Missing { class, is_known: class != AccessClass::Read || waits != Waits::Unknown }
+        let is_known = class != AccessClass::Read || waits != Waits::Unknown;
+        Missing { class, is_known, is_independent: waits == Waits::Independent }
+    }
+
+    /// Notes that the last level has the line of a reference, and what that costs.
+    pub(crate) fn hit(&mut self, thread: u32, missing: Missing) -> Cost {
+        use AccessClass as C;
+        let Some(costs) = self.hit_costs else { return Cost::ZERO };
+        let thread = &mut self.threads[thread as usize];
+        let is_near = thread.left_at.is_some_and(|at| thread.refs - at <= WINDOW);
+        thread.left_at = Some(thread.refs);
+        let hits = &mut self.hits;
+        let (count, cost) = match missing.class {
+            C::ReadStreamed | C::WriteStreamed => (&mut hits.streamed, costs.streamed),
+            C::ReadOverlapped | C::WriteOverlapped => (&mut hits.overlapped, costs.overlapped),
+            C::Read if missing.is_independent && is_near => (&mut hits.overlapped, costs.overlapped),
+            _ if missing.is_known => (&mut hits.waited, costs.waited),
+            _ => (&mut hits.unknown, costs.waited),
+        };
+        *count += 1;
+        hits.cost += cost;
+        cost
+    }
+
+    /// Hits in last levels, where they cost something.
+    pub(crate) fn hits(&self) -> Option<HitTotals> {
+        self.hit_costs.map(|_| self.hits)
     }
 
     /// What served a reference: its misses are counted, and it has waited for lines of other caches, too.
@@ -96,7 +138,7 @@ impl<'m> MissClasses<'m> {
             return;
         }
         let thread = &mut self.threads[thread as usize];
-        thread.missed_at = Some(thread.refs);
+        (thread.missed_at, thread.left_at) = (Some(thread.refs), Some(thread.refs));
         if matches!(by, Kind::TransferNear | Kind::TransferFar) {
             return;
         }

@@ -5,7 +5,7 @@ use AccessClass as C;
 /// Classes of misses at these lines by one code location, each of which misses.
 fn classes(waits: Waits, op: Op, lines: impl IntoIterator<Item = u64>) -> Vec<AccessClass> {
     let waits = [Waits::Unknown, waits];
-    let mut all = MissClasses::new(&waits, 1, 6);
+    let mut all = MissClasses::new(&waits, 1, 6, None);
     let class = |line| {
         let missing = all.reference(0, 1, line, op);
         all.served(0, missing, CacheEventKind::ReadMiss);
@@ -34,7 +34,7 @@ fn loads_overlap_if_they_do_not_depend_on_each_other_and_are_near() {
     let independent = classes(Waits::Independent, Op::Read, random);
     assert_eq!(independent, [C::Read, C::ReadOverlapped, C::ReadOverlapped, C::ReadOverlapped, C::ReadOverlapped]);
     let waits = [Waits::Unknown, Waits::Independent];
-    let mut all = MissClasses::new(&waits, 1, 6);
+    let mut all = MissClasses::new(&waits, 1, 6, None);
     let first = all.reference(0, 1, 5, Op::Read);
     all.served(0, first, CacheEventKind::TransferFar);
     (0..WINDOW).for_each(|_| _ = all.reference(0, 1, 5, Op::Read));
@@ -52,7 +52,7 @@ fn stores_wait_for_nobody_and_read_modify_writes_do() {
 #[test]
 fn what_nobody_knows_is_counted_apart() {
     let waits = [Waits::Unknown, Waits::Dependent];
-    let mut all = MissClasses::new(&waits, 2, 6);
+    let mut all = MissClasses::new(&waits, 2, 6, None);
     for (thread, site, line) in [(0, 0, 4), (0, 1, 400), (1, 7, 30), (1, 7, 4000)] {
         let missing = all.reference(thread, site, line, Op::Read);
         all.served(thread, missing, CacheEventKind::ReadMiss);
@@ -62,9 +62,36 @@ fn what_nobody_knows_is_counted_apart() {
 
 #[test]
 fn threads_have_streams_of_their_own() {
-    let mut all = MissClasses::new(&[], 2, 6);
+    let mut all = MissClasses::new(&[], 2, 6, None);
     let mut class = |thread, line| all.reference(thread, 3, line, Op::Read).class;
     let turns = (0..6).flat_map(|i| [(0, i), (1, 100 - i)]);
     let found: Vec<AccessClass> = turns.map(|(thread, line)| class(thread, line)).collect();
     assert_eq!(found[6..], [C::ReadStreamed; 6]);
+}
+
+#[test]
+fn hits_have_classes_and_prices_of_their_own() {
+    let costs = HitCosts { waited: Cost(100), overlapped: Cost(10), streamed: Cost(1) };
+    let waits = [Waits::Unknown, Waits::Independent, Waits::Dependent];
+    let cost = |site, op, lines: [u64; 5]| {
+        let mut all = MissClasses::new(&waits, 1, 6, Some(costs));
+        let found = lines.map(|line| {
+            let missing = all.reference(0, site, line, op);
+            all.hit(0, missing).0
+        });
+        assert_eq!(
+            (all.hits().expect("priced").cost.0, all.totals),
+            (found.iter().sum::<i64>().into(), MissTotals::default())
+        );
+        found
+    };
+    let random = [7, 900, 31, 555, 2];
+    assert_eq!(cost(1, Op::Read, random), [100, 10, 10, 10, 10], "the first is alone");
+    assert_eq!(cost(2, Op::Read, random), [100; 5]);
+    assert_eq!(cost(0, Op::Read, random), [100; 5], "nobody knows");
+    assert_eq!(cost(0, Op::Write, random), [10; 5]);
+    assert_eq!(cost(2, Op::Read, [1, 2, 3, 4, 5]), [100, 100, 100, 1, 1]);
+    let mut free = MissClasses::new(&waits, 1, 6, None);
+    let missing = free.reference(0, 2, 7, Op::Read);
+    assert_eq!((free.hit(0, missing), free.hits()), (Cost::ZERO, None));
 }

@@ -1,7 +1,7 @@
 //! From references in merged order to accesses of blocks: bindings, pieces, cache filter, first-touch homes, folding.
 use crate::SimError;
 use crate::blocks::BlockTable;
-use crate::cache::CacheFilter;
+use crate::cache::{CacheEventKind, CacheFilter, Level};
 use crate::consumers::AccessConsumer;
 use crate::evaluation::{SampledTotals, SourceRow, Totals};
 use crate::front::{Front, Place};
@@ -74,7 +74,10 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
             blocks: BlockTable::new(),
             lines: machine.sections.caches.is_some(),
             filter: if options.sampled.is_some() { None } else { CacheFilter::new(machine)? },
-            misses: (options.model == MissModel::Overlap).then(|| MissClasses::new(waits, bindings.len(), shifts.line)),
+            misses: (options.model == MissModel::Overlap).then(|| {
+                let hit_costs = machine.sections.hits.map(|h| h.shared);
+                MissClasses::new(waits, bindings.len(), shifts.line, hit_costs)
+            }),
             memory_side: MemorySide::new(machine, shifts, options, consumers, observer),
             totals: Totals::default(),
             sources: Default::default(),
@@ -184,12 +187,17 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
             let slot = blocks.index(flat >> shifts.block);
             let (cpu, key) = (usize::from(place.binding.cpu), flat >> shifts.line);
             let missing = misses.as_mut().map(|m| m.reference(thread, site, key, op));
-            filter.access(cpu, key, slot, op.writes(), &mut |e| {
+            let mut moved = false;
+            let level = filter.access(cpu, key, slot, op.writes(), &mut |e| {
+                moved |= e.kind == CacheEventKind::TransferNear;
                 if let (Some(m), Some(missing)) = (misses.as_mut(), missing) {
                     m.served(thread, missing, e.kind);
                 }
                 memory_side.cache_event(e, flat, t, (blocks.numbers(), missing.map(|m| m.class)));
             });
+            if let (Level::Shared, false, Some(m), Some(missing)) = (level, moved, misses.as_mut(), missing) {
+                memory_side.observer.hit(m.hit(thread, missing));
+            }
         });
     }
 
@@ -222,6 +230,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
         let totals = &mut self.totals;
         self.front.finish(totals);
         totals.misses = self.misses.as_ref().map(|m| m.totals);
+        totals.hits = self.misses.as_ref().and_then(MissClasses::hits);
         totals.sampled = self.options.sampled.map(|_| sampled_totals(&self.sources));
         self.memory_side.finish(self.blocks.numbers(), totals);
         let Replay { front: Front { refs_of, strangers, .. }, blocks, memory_side, totals, .. } = self;

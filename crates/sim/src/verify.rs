@@ -5,12 +5,12 @@
 //! trace is read several times.
 use crate::SimError;
 use crate::evaluate::EvalContext;
-use crate::evaluation::Evaluation;
+use crate::evaluation::{Evaluation, HitTotals, Totals};
 use crate::filtered::{Filtered, Passed};
 use crate::verified::{Verified, VerifiedRow};
 use hashbrown::HashMap;
-use homenode_base::TotalCost;
 use homenode_base::spaces::tag;
+use homenode_base::{Cost, TotalCost};
 use homenode_machine::{Location, Machine};
 use homenode_placement::Access;
 use homenode_placement::checker::{Illegal, recost};
@@ -34,7 +34,7 @@ pub fn verify(
     evaluation: &Evaluation,
     memory_bytes: usize,
 ) -> Result<Verified, SimError> {
-    let counts = counts(source, context)?;
+    let (counts, totals) = counts(source, context)?;
     let mut figures = figures(context, evaluation)?;
     let mut verified = Verified { passes: 1, blocks: counts.len() as u64, ..Verified::default() };
     let mut left: Vec<(Block, u64)> = counts.into_iter().collect();
@@ -54,7 +54,19 @@ pub fn verify(
     }
     let transfers = evaluation.totals.transfer_cost;
     verified.rows = figures.into_iter().map(|f| f.row(transfers)).collect();
+    verified.rows.extend(hits(context.setup.machine, evaluation, totals.hits));
     Ok(verified)
+}
+
+/// Hits in last levels, which no placement changes: counted again and priced by the machine.
+fn hits(machine: &Machine, evaluation: &Evaluation, counted: Option<HitTotals>) -> Option<VerifiedRow> {
+    let (said, counted, costs) = (evaluation.totals.hits?, counted.unwrap_or_default(), machine.sections.hits?.shared);
+    let price = |n: u64, cost: Cost| cost.times(n);
+    let checked = price(counted.waited + counted.unknown, costs.waited)
+        + price(counted.overlapped, costs.overlapped)
+        + price(counted.streamed, costs.streamed);
+    let name = "hits in last levels".to_owned();
+    Some(VerifiedRow { name, said: said.cost, checked: Some(checked), note: String::new() })
 }
 
 /// How many of these blocks have at most so many accesses together; one at least.
@@ -77,7 +89,7 @@ fn passed(
     source: &mut dyn Source,
     context: &EvalContext<'_>,
     mut each: impl FnMut(Block, &Passed),
-) -> Result<(), SimError> {
+) -> Result<Totals, SimError> {
     let mut filtered = Filtered::new(context.setup)?;
     let shift = context.setup.block_bytes.trailing_zeros();
     let mut stream = source.stream(0)?;
@@ -85,13 +97,14 @@ fn passed(
         filtered.refs(piece.refs).iter().for_each(|p| each((p.space, p.addr >> shift), p));
     }
     drop(stream);
-    filtered.finish().map(drop)
+    filtered.finish()
 }
 
-fn counts(source: &mut dyn Source, context: &EvalContext<'_>) -> Result<HashMap<Block, u64>, SimError> {
+fn counts(source: &mut dyn Source, context: &EvalContext<'_>) -> Result<(HashMap<Block, u64>, Totals), SimError> {
     let mut counts: HashMap<Block, u64> = HashMap::new();
-    passed(source, context, |block, p| *counts.entry(block).or_default() += u64::from(p.access.weight.max(1)))?;
-    Ok(counts)
+    let totals =
+        passed(source, context, |block, p| *counts.entry(block).or_default() += u64::from(p.access.weight.max(1)))?;
+    Ok((counts, totals))
 }
 
 /// The accesses of these blocks, each by itself: a policy that counts may decide between two that are equal.

@@ -66,7 +66,8 @@ fn without_caches_it_is_the_evaluation_of_what_was_drawn_times_the_pages_it_stan
         let (truth, found) = both("butterfly", &refs, (BASE, pages), drawn);
         assert_eq!((found.replayed, found.refs), (refs.len() as u64, refs.len() as u64));
         let base = truth.policies[0].total.as_f64();
-        let rows = truth.policies.iter().map(|p| (&p.name, p.total)).chain(truth.optimum.iter().map(|o| (&o.name, o.total)));
+        let rows =
+            truth.policies.iter().map(|p| (&p.name, p.total)).chain(truth.optimum.iter().map(|o| (&o.name, o.total)));
         for ((name, total), row) in rows.zip(found.policies.iter().chain(&found.optimum)) {
             assert_eq!(name, &row.name);
             let middle = (row.total.low + row.total.high) / 2.0;
@@ -92,7 +93,8 @@ fn held(truth: &Evaluation, found: &Estimate) -> (usize, usize) {
         [is_in(total, row.total.low, row.total.high), is_in(total / base, ratio.low, ratio.high)]
     });
     let share = |name: &str| truth.objects.iter().find(|o| o.name == name).map_or(0.0, |o| o.cost.as_f64() / base);
-    let all: Vec<bool> = rows.chain(found.objects.iter().map(|o| is_in(share(&o.name), o.share.low, o.share.high))).collect();
+    let all: Vec<bool> =
+        rows.chain(found.objects.iter().map(|o| is_in(share(&o.name), o.share.low, o.share.high))).collect();
     (all.iter().filter(|g| **g).count(), all.len())
 }
 
@@ -134,8 +136,14 @@ fn few_pages_are_no_reason_to_say_much() {
 fn blocks_larger_than_what_was_drawn_are_refused() {
     let (machine, bindings) = (models::find("two-socket").unwrap(), bindings("two-socket"));
     let setup = Setup::exact(&machine, &bindings, 8192);
-    let context = EvalContext { setup, policies: &policies::reported(&machine, 8192), options: EvalOptions::default(), workers: &Alone };
+    let context = EvalContext {
+        setup,
+        policies: &policies::reported(&machine, 8192),
+        options: EvalOptions::default(),
+        workers: &Alone,
+    };
     let refs = program(1, BASE, 20);
-    let found = estimate_pages(&mut Listed::with_events(&refs, &[]), &arrays(BASE, 20), &context, Drawn::new(4, 4096).unwrap());
+    let found =
+        estimate_pages(&mut Listed::with_events(&refs, &[]), &arrays(BASE, 20), &context, Drawn::new(4, 4096).unwrap());
     assert!(matches!(found, Err(SimError::FewColours { block_bytes: 8192, .. })));
 }

@@ -111,6 +111,9 @@ fn placements_cost_what_was_said() {
             assert_eq!(verified.rows.len(), evaluation.policies.len() + evaluation.optimum.len());
             assert!(verified.rows.iter().all(|r| r.checked.is_some() == r.note.is_empty()));
             assert_eq!((verified.blocks, verified.passes), (evaluation.blocks, 2));
+            let of_threads: TotalCost = evaluation.threads.iter().map(|t| t.cost).sum();
+            let first_touch = evaluation.policies.iter().find(|p| p.name == "first-touch").map(|p| p.total);
+            assert!(first_touch.is_none_or(|total| of_threads == total), "{}: threads pay for all", machine.name);
             checked += verified.rows.iter().filter(|r| r.checked.is_some()).count();
             left_out += verified.rows.iter().filter(|r| r.checked.is_none()).count();
         }
@@ -132,6 +135,28 @@ fn placements_cost_what_was_said_where_misses_have_classes() {
         let verified = by_class.verified(&evaluation, 1 << 30);
         assert_eq!(verified.wrong().count(), 0, "{:#?}", verified.wrong().collect::<Vec<_>>());
         assert!(verified.rows.iter().any(|r| r.checked.is_some()));
+        let (hits, last) = (evaluation.totals.hits.expect("priced"), verified.rows.last().expect("rows"));
+        assert_eq!((last.name.as_str(), last.checked), ("hits in last levels", Some(hits.cost)));
+        let of_threads = evaluation.threads.iter().map(|t| t.hit_cost.expect("priced")).sum();
+        assert_eq!(hits.cost, of_threads);
+        let free = Machine {
+            sections: homenode_machine::Sections { hits: None, ..machine.sections.clone() },
+            ..machine.clone()
+        };
+        let free =
+            Case { model: MissModel::Overlap, ..Case::new(free, seed, block_bytes, Start::FreeSet) }.evaluation();
+        let totals = |e: &Evaluation| {
+            e.policies.iter().map(|p| p.total).chain(e.optimum.iter().map(|o| o.total)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (totals(&free), free.totals.hits),
+            (totals(&evaluation), None),
+            "no placement changes what hits cost"
+        );
+        let mut wrong = evaluation.clone();
+        wrong.totals.hits = Some(homenode_sim::evaluation::HitTotals { cost: hits.cost + TotalCost(1), ..hits });
+        assert_eq!(by_class.verified(&wrong, 1 << 30).wrong().count(), 1);
+        assert_eq!(latency.totals.hits, None);
         let misses = evaluation.totals.misses.expect("counted");
         assert_eq!(latency.totals.misses, None);
         assert_eq!(evaluation.totals.transfers, latency.totals.transfers);

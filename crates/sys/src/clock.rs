@@ -65,13 +65,25 @@ pub fn children_cpu_seconds() -> f64 {
     used_seconds(libc::RUSAGE_CHILDREN)
 }
 
+/// User and system time of these descendants, in microseconds.
+pub fn children_cpu_us() -> [u64; 2] {
+    used(libc::RUSAGE_CHILDREN).map(|t| {
+        let (seconds, rest) = (u64::try_from(t.tv_sec).unwrap_or(0), u64::try_from(t.tv_usec).unwrap_or(0));
+        seconds.saturating_mul(1_000_000).saturating_add(rest)
+    })
+}
+
 fn used_seconds(whose: libc::c_int) -> f64 {
+    used(whose).map(|t| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6).iter().sum()
+}
+
+/// User and system time.
+fn used(whose: libc::c_int) -> [libc::timeval; 2] {
     // SAFETY: rusage is a plain C struct for which all-zero is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: getrusage only writes the struct; it cannot fail for the two values given, and zeros would stay if it did.
     unsafe { libc::getrusage(whose, &raw mut usage) };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    [usage.ru_utime, usage.ru_stime]
 }
 
 #[cfg(test)]

@@ -67,13 +67,13 @@ pub mod topo;
 mod waits;
 
 pub use doctor::{DoctorDoc, doctor};
-pub use homenode_capture::RecordOptions;
+pub use homenode_capture::{Calibrate, RecordOptions};
 pub use homenode_sim::MissModel;
 pub use import::{ImportDoc, import};
 pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
 pub use quick::{first_answer, has_some_pages, quick, quick_text};
-pub use record::{drawn, RecordDoc, default_output, record};
+pub use record::{RecordDoc, default_output, drawn, record};
 pub use report::{ReportRequest, html, report, text};
 pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};
 pub use sim_tiers::{SimTiersDoc, SimTiersRequest, has_tiers, sim_tiers};

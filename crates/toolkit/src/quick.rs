@@ -110,7 +110,10 @@ fn check(plan: &Plan<'_>, reader: &DatasetReader) -> Result<(), Failure> {
         }
         if plan.blocks[0] > pages.page_bytes {
             let (has, wanted) = (bytes(pages.page_bytes), bytes(plan.blocks[0]));
-            return Err(Failure::usage(format!("blocks of {wanted}: this recording is of pages of {has}; record with --sample-page {}", plan.blocks[0])));
+            return Err(Failure::usage(format!(
+                "blocks of {wanted}: this recording is of pages of {has}; record with --sample-page {}",
+                plan.blocks[0]
+            )));
         }
     }
     if plan.blocks.len() > 1 {

@@ -2,7 +2,8 @@
 use homenode_base::pages::{Drawn, PAGE_BYTES};
 use homenode_capture::{RecordOptions, RecordSummary};
 use homenode_command::{Failure, Progress, Recording};
-use homenode_report::units;
+use homenode_report::{memory_time::native_words, units};
+use homenode_trace::manifest::Native;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -46,6 +47,9 @@ pub struct RecordDoc {
     pub run_seconds: f64,
     /// Seconds from there to the finished dataset.
     pub finish_seconds: f64,
+    /// What the program took without hooks; only with `--calibrate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
     /// Why the recording ended early and what it could not see, in sentences.
     pub warnings: Vec<String>,
 }
@@ -91,6 +95,7 @@ fn document(s: RecordSummary) -> RecordDoc {
         joined: false,
         run_seconds: s.run_seconds,
         finish_seconds: s.finish_seconds,
+        native: s.native,
         warnings,
     }
 }
@@ -127,8 +132,9 @@ impl RecordDoc {
             0 => String::new(),
             n => format!(" (and {} to other pages, left out)", units::integer(n)),
         };
+        let native = self.native.as_ref().map_or(String::new(), |n| format!("without hooks: {}\n", native_words(n)));
         format!(
-            "{dataset}: {refs} references{left_out} of {} thread(s) in {:.2} s, {} bytes{per_ref}\n{end}{}",
+            "{dataset}: {refs} references{left_out} of {} thread(s) in {:.2} s, {} bytes{per_ref}\n{end}{native}{}",
             self.threads,
             self.run_seconds,
             units::integer(self.bytes),

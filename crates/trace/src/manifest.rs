@@ -63,6 +63,9 @@ pub struct Manifest {
     /// microseconds; absent if nobody measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<u64>,
+    /// What the program takes without hooks and without a recorder; absent unless somebody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
     /// When recording began (RFC 3339, UTC); absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_at: Option<String>,
@@ -130,6 +133,29 @@ impl Manifest {
     /// Marks the dataset as sampled, in the format version that this needs.
     pub fn mark_sampled(&mut self, sampling: crate::sample::Sampling) {
         (self.version, self.sampling) = (SAMPLED_FORMAT_VERSION, Some(sampling));
+    }
+}
+
+/// Runs of the program as it is without hooks, on the recording machine just before the recording: the one that took the least
+/// processor time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Native {
+    /// Command line.
+    pub command: Vec<String>,
+    /// How often it was run.
+    pub runs: u32,
+    /// Microseconds from its start to its end and that of its children.
+    pub wall_us: u64,
+    /// Microseconds of processor time, of the program and its children: user.
+    pub user_us: u64,
+    /// Likewise: system.
+    pub system_us: u64,
+}
+
+impl Native {
+    /// Microseconds of processor time, user and system.
+    pub fn cpu_us(&self) -> u64 {
+        self.user_us.saturating_add(self.system_us)
     }
 }
 

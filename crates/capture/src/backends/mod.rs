@@ -1,7 +1,7 @@
 //! The family of ways to see a program's references. To add one: a file here that defines `SPEC`, and its name in the list.
 use crate::CaptureError;
+use crate::marks::{MARK, contains, is_built_with_hooks};
 use crate::options::{Progress, RecordOptions, RecordSummary};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// One capture backend.
@@ -24,9 +24,6 @@ homenode_base::registry! {
     /// All backends, the preferred one first.
     Backend; hooks, perf, faults
 }
-
-/// What the hooks runtime has in it wherever it is linked: the name of its environment variable.
-const MARK: &[u8] = homenode_base::ring::CONTROL_ENV.as_bytes();
 
 /// The backend of this name; `auto` is the first one that can be used here.
 ///
@@ -99,26 +96,10 @@ fn may_have_hooks(program: &Path) -> bool {
     !bytes.starts_with(b"\x7fELF") || contains(&bytes, MARK)
 }
 
-/// Whether a word of the command is the path of a program with the runtime in it.
-fn is_built_with_hooks(word: &Path) -> bool {
-    let runs = |m: std::fs::Metadata| m.is_file() && m.permissions().mode() & 0o111 != 0;
-    word.metadata().is_ok_and(runs) && std::fs::read(word).is_ok_and(|bytes| contains(&bytes, MARK))
-}
-
-fn contains(bytes: &[u8], mark: &[u8]) -> bool {
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|b| b == &mark[0]) {
-        if rest[at..].starts_with(mark) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn every_backend_says_what_it_is_under_its_own_name() {

@@ -143,6 +143,11 @@ fn refuse(backend: &str, options: &RecordOptions) -> Result<(), CaptureError> {
     if options.roi.is_some() {
         return no("sampling is not restricted to a phase; use --backend hooks, or --duration");
     }
+    if options.calibrate.is_some() {
+        return no(
+            "samples say nothing of what misses cost beside the program's own time; --calibrate needs --backend hooks",
+        );
+    }
     match (&options.pid, options.command.is_empty()) {
         (Some(_), false) => no("give either a command or --pid, not both"),
         (None, true) => no("no command to record; give it after `--`, or a running process with --pid"),

@@ -23,7 +23,9 @@ pub(super) const NO_PHASE: &str = "(sampled: no references)";
 /// What can be known to fail before anything is created.
 pub(super) fn check(options: &RecordOptions) -> Result<(), CaptureError> {
     if options.pages.is_some() {
-        return Err(CaptureError::Option("--sample is for the exact backend (hooks): samples are few as they are".to_owned()));
+        return Err(CaptureError::Option(
+            "--sample is for the exact backend (hooks): samples are few as they are".to_owned(),
+        ));
     }
     match options.pid {
         None => Ok(launch::find_program(&options.command).map(drop)?),

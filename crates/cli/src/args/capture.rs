@@ -9,6 +9,7 @@ use super::values::{bytes, count, one_in, permille, seconds};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   homenode record -o lu.hnt -- ./lu -s S -p 4
+  homenode record --calibrate ./lu.plain -- ./lu -s S -p 4
   homenode record --limit-refs 100M --roi solve -- ./app
   homenode record --sample 1/64 -- ./app                 programs of minutes: one page in 64, exactly
   homenode record --backend faults -- ./app              any program, where there are several nodes
@@ -55,6 +56,14 @@ pub(crate) struct Record {
     /// put back at the end (faults, root).
     #[arg(long)]
     pub(crate) tune_kernel: bool,
+    /// Run this program first, with the same arguments: the one that is recorded, built without hooks (`homenode cc --plain`
+    /// builds both). The report then says how much of its time is for memory.
+    #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::CommandName,
+          conflicts_with_all = ["limit_refs", "roi", "pid", "duration", "overhead", "count_only"])]
+    pub(crate) calibrate: Option<OsString>,
+    /// Run it this often; the run that takes least processor time counts.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "calibrate", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) calibrate_runs: u32,
     /// Count references and record nothing: the floor of the slowdown.
     #[arg(long, conflicts_with_all = ["output", "limit_refs", "roi", "force", "duration", "overhead", "sample"])]
     pub(crate) count_only: bool,

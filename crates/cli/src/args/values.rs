@@ -55,7 +55,10 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
 /// One in so many, as `1/64` or `64`.
 pub(crate) fn one_in(text: &str) -> Result<u32, String> {
     let number = text.strip_prefix("1/").unwrap_or(text).parse();
-    number.ok().filter(|n| (2..=ONE_IN_MAX).contains(n)).ok_or_else(|| format!("expected 1/2 to 1/{ONE_IN_MAX}, such as 1/64"))
+    number
+        .ok()
+        .filter(|n| (2..=ONE_IN_MAX).contains(n))
+        .ok_or_else(|| format!("expected 1/2 to 1/{ONE_IN_MAX}, such as 1/64"))
 }
 
 #[cfg(test)]

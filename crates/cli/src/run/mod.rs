@@ -84,6 +84,7 @@ fn record(a: Record, quiet: bool) -> Done {
         pid: a.pid,
         duration: a.duration,
         overhead_permille: a.overhead,
+        calibrate: a.calibrate.map(|program| toolkit::Calibrate { program, runs: a.calibrate_runs }),
         tune_kernel: a.tune_kernel,
         command: a.command,
     };
@@ -200,8 +201,10 @@ fn report(a: Report, quiet: bool) -> Done {
     }
     let some_pages = toolkit::has_some_pages(&request.dataset)?;
     if some_pages {
-        let given = [("--output", a.output.is_some()), ("--compare", request.compare.is_some()), ("--verify", a.verify)];
-        let given = given.into_iter().chain([("--charge-spins", a.charge_spins), ("--capacity", !request.capacity.is_empty())]);
+        let given =
+            [("--output", a.output.is_some()), ("--compare", request.compare.is_some()), ("--verify", a.verify)];
+        let given =
+            given.into_iter().chain([("--charge-spins", a.charge_spins), ("--capacity", !request.capacity.is_empty())]);
         if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
             let why = "this recording has some pages alone (record --sample), of which there are estimates on the terminal and as --json";
             return Err(Failure::usage(format!("{option}: {why}")));

@@ -17,7 +17,7 @@
 use super::Spec;
 use crate::costs::{CopyCost, Costs, Distances, Matrix};
 use crate::model::{Machine, Unit};
-use crate::sections::{CacheGeometry, Caches, Misses, Sections};
+use crate::sections::{CacheGeometry, Caches, HitCosts, Hits, Misses, Sections};
 use crate::shape::Shape;
 use homenode_base::Cost;
 
@@ -44,6 +44,8 @@ const COPY_WORD: Cost = Cost(800);
 /// The rest of 1.6 us a page, see the sources.
 const COPY_FIXED: Cost = Cost(1_200_000);
 
+/// Hit in the last level: mean of 25 and 27 ns.
+const HIT: Cost = Cost(26_000);
 /// Line fill buffers of a core, and entries of the queue behind its second level.
 const FILL_BUFFERS: i64 = 12;
 const QUEUE: i64 = 16;
@@ -77,12 +79,15 @@ fn build() -> Machine {
                 transfer_far: TRANSFER_FAR,
             }),
             misses: Some(Misses { streamed: over(QUEUE), overlapped: over(FILL_BUFFERS) }),
+            hits: Some(Hits {
+                shared: HitCosts { waited: HIT, overlapped: Cost(HIT.0 / FILL_BUFFERS), streamed: Cost(HIT.0 / QUEUE) },
+            }),
             ..Sections::default()
         },
     }
 }
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "idle latencies 81.1 ns local, 144.5 and 139.6 ns remote; cache-to-cache (HITM) 50.3 ns near, 108.6 and 108.5 ns \
      (home at the writer), 170.8 and 173.2 ns (home at the reader) far; bandwidths 90,591.7 MB/s (1:1 reads and writes, \
      both nodes), 108,034.1 MB/s local and 50,657.1 MB/s remote reads: Intel Memory Latency Checker 3.5 on two Xeon \
@@ -96,6 +101,8 @@ const SOURCES: [&str; 6] = [
     "write-back 11.3 and 24.1 ns: derived from the bandwidths above as core time taken, not measured",
     "misses that overlap or are streamed: derived, not measured, as latency over 12 line fill buffers and over 16 entries of the queue behind the \
      second level of a core, P. Cordes, stackoverflow.com/questions/39260020",
+    "hits in the last level 25 to 27 ns when waited for (16 to 32 MB of a Skylake-SP, LMBench, random loads): AnandTech 2017, Sizing Up Servers: \
+     Intel's Skylake-SP Xeon versus AMD's EPYC 7000, page 13, anandtech.com/show/11544; others derived as for misses",
     "page copy 1.6 us for 4 KiB: derived, not measured; migration in Linux leaves up to 95 % of the bandwidth unused \
      (Yan et al. 2019, Nimble page management, ASPLOS, abstract), so 4096 B / (5 % of 50,657.1 MB/s)",
 ];

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod caches;
 mod capacity;
 mod coherence;
+mod hits;
 mod hybrid;
 mod measured;
 mod misses;
@@ -17,6 +18,7 @@ mod tiers;
 pub use caches::{CacheGeometry, Caches};
 pub use capacity::Capacity;
 pub use coherence::Coherence;
+pub use hits::{HitCosts, Hits};
 pub use hybrid::{Hybrid, Reading};
 pub use measured::{Measured, Table};
 pub use misses::Misses;
@@ -41,6 +43,9 @@ macro_rules! sections {
             /// What protocols of page coherence cost; without, none can be asked about. Nothing that a placement costs.
             #[serde(skip)]
             coherence: crate::sections::Coherence,
+            /// What hits in last levels cost where misses have classes; without, nothing. Nothing that a placement costs.
+            #[serde(skip)]
+            hits: crate::sections::Hits,
             /// What virtual time needs: caches, buses, engines and page caches of nodes.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             hybrid: crate::sections::Hybrid,

@@ -8,10 +8,11 @@ use crate::headline::{
     all_changes, best_placement, capitalised, comparison, decapitalised, headline, kind_name, named, placement_words,
 };
 use crate::layout;
+use crate::memory_time::native_words;
 use crate::provenance::Provenance;
 use crate::sampling::share_with_interval;
 use crate::source::Sources;
-use crate::units::{CostUnit, bytes, count, factor, integer, misses, percent, plural, ranges};
+use crate::units::{CostUnit, bytes, count, factor, hits, integer, misses, percent, plural, ranges};
 use homenode_sim::Evaluation;
 use homenode_sim::Verified;
 use homenode_sim::evaluation::Finding;
@@ -115,6 +116,10 @@ fn hero(out: &mut String, doc: &ReportDoc, e: &Evaluation) {
         ));
     }
     out.push_str("</dl>\n");
+    let first = doc.evaluations.first().is_some_and(|first| std::ptr::eq(first, e));
+    if let Some(time) = doc.memory_time.as_ref().filter(|m| first && m.share.is_some()) {
+        out.push_str(&format!("<p class=\"note\">{}.</p>\n", prose(&time.sentence)));
+    }
     let warnings: Vec<&String> = doc.warnings.iter().chain(&words.trust).chain(&e.warnings).collect();
     if !warnings.is_empty() {
         out.push_str("<ul class=\"warnings\" aria-label=\"Warnings\">\n");
@@ -245,6 +250,8 @@ fn policies_intro(e: &Evaluation) -> String {
         "The machine has no caches: every reference is charged."
     };
     let unit = CostUnit::of(&e.unit);
+    let charged = hits(&e.totals, &unit).map_or(charged.to_owned(), |h| format!("{charged} Not charged are {h}."));
+    let charged = charged.replace("in no total above", "in no total below");
     let charged = unit.meaning().map_or(charged.to_owned(), |m| format!("{charged} One unit of cost is a {m}."));
     let Some(o) = e.optimum.first() else { return charged };
     let summary = o.summary.trim_end_matches('.');
@@ -369,6 +376,10 @@ fn facts(out: &mut String, p: &Provenance) {
         ("Command", p.command.join(" ")),
         ("Exit status", format!("{status}; recording {complete}")),
         ("Recorded", p.recorded_at.clone().unwrap_or_else(|| "time not known".to_owned())),
+        (
+            "Without hooks",
+            p.native.as_ref().map_or_else(|| "time not known: record --calibrate".to_owned(), native_words),
+        ),
         ("Backend", format!("{}, clock {}, {} order", p.backend, p.clock, p.order)),
         ("Host", format!("{} ({} processors)", p.host, p.host_cpus)),
         (

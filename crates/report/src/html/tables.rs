@@ -390,9 +390,11 @@ pub(super) fn heat(e: &Evaluation, i: usize) -> String {
 
 /// Thread binding.
 pub(super) fn binding(e: &Evaluation) -> String {
-    let heads = [("Thread", true), ("Processor", true), ("Node", true), ("References", true)];
+    let heads = [("Thread", true), ("Processor", true), ("Node", true), ("References", true), ("Cost", true)];
+    let unit = CostUnit::of(&e.unit);
     let row = |t: &homenode_sim::evaluation::ThreadRow| {
-        vec![num(&t.thread.to_string()), num(&t.cpu.to_string()), num(&t.node.to_string()), num(&count(t.refs))]
+        let place = [t.thread.to_string(), t.cpu.to_string(), t.node.to_string(), count(t.refs), unit.cost(t.cost)];
+        place.iter().map(|cell| num(cell)).collect()
     };
     table("Threads, processors and nodes", &heads, e.threads.iter().map(row).collect())
 }

@@ -61,7 +61,10 @@ fn info(doc: &InfoDoc) -> String {
     }
     if let Some(pages) = doc.pages {
         let (size, left_out) = (bytes(pages.page_bytes), integer(pages.left_out));
-        let sentence = format!("One page of {size} in {} was recorded; {left_out} references to others were left out.", pages.one_in);
+        let sentence = format!(
+            "One page of {size} in {} was recorded; {left_out} references to others were left out.",
+            pages.one_in
+        );
         lines.extend(wrap(&sentence, WIDTH, 2));
     }
     for sentence in doc.sampling.iter().flat_map(|s| &s.known) {

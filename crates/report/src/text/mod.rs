@@ -92,6 +92,8 @@ fn heading(doc: &ReportDoc, width: usize, paint: Paint) -> Vec<String> {
         lines.extend(sections::further_findings(e, width));
         let binding = clean(&e.binding.sentence());
         lines.extend(brief(&binding, width).iter().filter(|l| !l.is_empty()).map(|l| paint.dim(l)));
+        let memory_time = doc.memory_time.as_ref().filter(|m| m.share.is_some());
+        lines.extend(memory_time.iter().flat_map(|m| brief(&m.sentence, width)).map(|l| paint.dim(&l)));
         lines.extend(sections::trust(doc, &words.trust, width).iter().map(|l| paint.warn(l)));
         let verified = e.verified.as_ref().map(Verified::sentence);
         lines.extend(verified.iter().flat_map(|v| brief(v, width)).map(|l| paint.good(&l)));

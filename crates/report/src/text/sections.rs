@@ -5,7 +5,7 @@ use crate::doc::ReportDoc;
 use crate::headline::{best_placement, bound_name, named};
 use crate::layout::LayoutVerdict;
 use crate::sampling::{range, share_with_interval};
-use crate::units::{CostUnit, bytes, count, factor, misses, percent, plural, ranges};
+use crate::units::{CostUnit, bytes, count, factor, hits, misses, percent, plural, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{PatternRow, PolicyRow};
@@ -92,6 +92,7 @@ pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
     let bar = width.saturating_sub(widest + 2).min(BAR);
     let mut lines = render(&policies_table(e, if bar < BAR_LEAST { 0 } else { bar }), width, paint);
     lines.extend(misses(&e.totals).map(|words| paint.dim(&cut_end(&words, width))));
+    lines.extend(hits(&e.totals, &CostUnit::of(&e.unit)).map(|words| paint.dim(&cut_end(&words, width))));
     lines.extend(over_orders(e).map(|words| paint.dim(&cut_end(&words, width))));
     if e.policies.len() > POLICIES {
         lines.push(paint.dim(&format!("{} more with --json or -o report.html", e.policies.len() - POLICIES)));

@@ -192,9 +192,7 @@ pub(crate) fn evaluation() -> Evaluation {
             pinned: 0,
             note: String::new(),
         },
-        threads: (0..8)
-            .map(|t| ThreadRow { thread: t, cpu: t as u16, node: (t / 4) as u16, refs: 16_777_216 })
-            .collect(),
+        threads: (0..8).map(thread).collect(),
         totals: totals(),
         policies: policies(),
         optimum: vec![
@@ -267,6 +265,10 @@ fn policies() -> Vec<PolicyRow> {
     policies
 }
 
+fn thread(t: u32) -> ThreadRow {
+    ThreadRow { thread: t, cpu: t as u16, node: (t / 4) as u16, refs: 16_777_216, cost: us(37_000), hit_cost: None }
+}
+
 fn totals() -> Totals {
     Totals {
         refs: 134_217_728,
@@ -280,6 +282,7 @@ fn totals() -> Totals {
         transfer_cost: us(44_300),
         spin_cost: TotalCost::ZERO,
         misses: None,
+        hits: None,
         sampled: None,
     }
 }

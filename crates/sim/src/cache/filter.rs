@@ -1,6 +1,6 @@
 //! The filter's front: construction, the fast path, and the path of a reference down to memory.
 use super::arrays::{Private, PrivateLine, Shared, SharedLine, sets_of};
-use super::{CacheEvent, CacheEventKind as Kind, Mesi, Supplier};
+use super::{CacheEvent, CacheEventKind as Kind, Level, Mesi, Supplier};
 
 use crate::SimError;
 use homenode_base::Cost;
@@ -70,15 +70,23 @@ impl CacheFilter {
 
     /// One reference of processor `cpu` inside one line. `key` is the line number (address / line size), in one space for
     /// all processes. `block` is kept with the line and comes back in its events.
-    /// Panics if the processor does not exist.
+    /// Says where it found the line. Panics if the processor does not exist.
     #[inline]
-    pub fn access(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
+    pub fn access(
+        &mut self,
+        cpu: usize,
+        key: u64,
+        block: u32,
+        write: bool,
+        emit: &mut impl FnMut(CacheEvent),
+    ) -> Level {
         let memo = self.memo[cpu];
         if memo.key == key && memo.state >= (if write { Mesi::Modified } else { Mesi::Shared }) {
             let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
-            return emit(CacheEvent { kind, node: self.binding[cpu].0, block, line: key });
+            emit(CacheEvent { kind, node: self.binding[cpu].0, block, line: key });
+            return Level::Private;
         }
-        self.lookup(cpu, key, block, write, emit);
+        self.lookup(cpu, key, block, write, emit)
     }
 
     /// Drops what was remembered of this line, which another processor took or degraded.
@@ -89,7 +97,7 @@ impl CacheFilter {
         }
     }
 
-    fn lookup(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
+    fn lookup(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) -> Level {
         let (node, core) = self.binding[cpu];
         let event = |kind| CacheEvent { kind, node, block, line: key };
         let Some(line) = self.private[cpu].touch(key) else {
@@ -98,7 +106,8 @@ impl CacheFilter {
         let slot = line.slot;
         if !write {
             self.memo[cpu] = Memo { key, state: line.state };
-            return emit(event(Kind::ReadHit));
+            emit(event(Kind::ReadHit));
+            return Level::Private;
         }
         let before = std::mem::replace(&mut line.state, Mesi::Modified);
         self.memo[cpu] = Memo { key, state: Mesi::Modified };
@@ -109,21 +118,22 @@ impl CacheFilter {
         let shared = self.shared[usize::from(node)].line(slot);
         (shared.state, shared.owned) = (Mesi::Modified, true);
         emit(event(Kind::WriteHit));
+        Level::Private
     }
 
     /// The reference missed its private cache.
-    fn below(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) {
+    fn below(&mut self, cpu: usize, key: u64, block: u32, write: bool, emit: &mut impl FnMut(CacheEvent)) -> Level {
         let (node, core) = self.binding[cpu];
         self.clock += 1;
-        let slot = match self.shared[usize::from(node)].find(key) {
+        let (slot, level) = match self.shared[usize::from(node)].find(key) {
             Some(slot) => {
                 self.share_in_node(node, slot, write, &mut *emit);
                 self.shared[usize::from(node)].line(slot).block = block;
                 let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
                 emit(CacheEvent { kind, node, block, line: key });
-                slot
+                (slot, Level::Shared)
             }
-            None => self.fetch_outside(node, key, block, write, &mut *emit),
+            None => (self.fetch_outside(node, key, block, write, &mut *emit), Level::Outside),
         };
         let shared = &mut self.shared[usize::from(node)];
         shared.stamp(slot, self.clock);
@@ -141,6 +151,7 @@ impl CacheFilter {
             shared.set_sharer(victim.slot, core, false);
             shared.line(victim.slot).owned = false;
         }
+        level
     }
 
     /// The reference missed its node's caches: takes the line from another node or memory, makes room, fills.

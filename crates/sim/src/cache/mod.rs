@@ -60,6 +60,17 @@ pub struct CacheEvent {
     pub line: u64,
 }
 
+/// Where a reference found its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// In the private cache.
+    Private,
+    /// In the last level of its node, or in another private cache of it, if there was a near transfer.
+    Shared,
+    /// Outside of its node's caches.
+    Outside,
+}
+
 /// Where a read would get its line from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supplier {

@@ -4,8 +4,8 @@ use super::objects::{FlatNames, Objects};
 use crate::binding::ThreadBinding;
 use crate::observer::Observer;
 use homenode_analysis::{Analysed, Analysis, BlockReference, Charge, Transfer, UNKNOWN_SITE};
-use homenode_base::Cost;
 use homenode_base::spaces::tag;
+use homenode_base::{Cost, TotalCost};
 use homenode_machine::Location;
 use homenode_placement::Access;
 use homenode_trace::event::EventKind;
@@ -16,6 +16,11 @@ pub(super) struct FirstPassObserver<'a> {
     analysis: Analysis<'a>,
     objects: Lookup<'a>,
     site: u32,
+    /// Thread of the current reference, and what those of each thread cost so far.
+    thread: u32,
+    cost_of: Vec<TotalCost>,
+    /// What its hits in the last level cost.
+    hits_of: Vec<TotalCost>,
     /// By thread, what makes its addresses flat.
     space_tags: Vec<u64>,
 }
@@ -27,11 +32,37 @@ impl<'a> FirstPassObserver<'a> {
         bindings: &[ThreadBinding],
     ) -> FirstPassObserver<'a> {
         let space_tags = bindings.iter().map(|s| tag(s.space)).collect();
-        FirstPassObserver { analysis, objects: Lookup::new(objects), site: UNKNOWN_SITE, space_tags }
+        let cost_of = vec![TotalCost::ZERO; bindings.len()];
+        FirstPassObserver {
+            analysis,
+            objects: Lookup::new(objects),
+            site: UNKNOWN_SITE,
+            thread: 0,
+            hits_of: cost_of.clone(),
+            cost_of,
+            space_tags,
+        }
     }
 
     pub(super) fn finish(self) -> Analysed {
         self.analysis.finish(&FlatNames(self.objects.into_inner()))
+    }
+
+    /// What the references of each thread cost.
+    pub(super) fn take_costs(&mut self) -> Vec<TotalCost> {
+        std::mem::take(&mut self.cost_of)
+    }
+
+    /// What the hits of each thread in the last level cost.
+    pub(super) fn take_hits(&mut self) -> Vec<TotalCost> {
+        std::mem::take(&mut self.hits_of)
+    }
+
+    #[inline]
+    fn pay(&mut self, cost: Cost) {
+        if let Some(sum) = self.cost_of.get_mut(self.thread as usize) {
+            *sum += cost;
+        }
     }
 
     /// What was found, and who knows the names.
@@ -60,7 +91,7 @@ impl Observer for FirstPassObserver<'_> {
     #[inline]
     fn reference(&mut self, r: &Merged, _: ThreadBinding, flat: u64) {
         let object = self.objects.at(flat);
-        self.site = r.site;
+        (self.site, self.thread) = (r.site, r.thread);
         // A spin comes here only if it is to be charged like a read.
         let op = if r.op == Op::Spin { Op::Read } else { r.op };
         self.analysis.reference(&Merged { addr: flat, op, ..*r }, object);
@@ -69,19 +100,28 @@ impl Observer for FirstPassObserver<'_> {
     #[inline]
     fn block_reference(&mut self, r: &BlockReference) {
         let object = self.objects.at(r.addr);
-        self.site = r.site;
+        (self.site, self.thread) = (r.site, r.thread);
         self.analysis.block_reference(r, object);
     }
 
     #[inline]
     fn charge(&mut self, flat: u64, _: u32, access: &Access, home: Location, cost: Cost) {
+        self.pay(cost);
         let Access { node, class, weight, .. } = *access;
         let charge =
             Charge { addr: flat, object: self.objects.at(flat), site: self.site, node, class, weight, home, cost };
         self.analysis.charge(&charge);
     }
 
+    #[inline]
+    fn hit(&mut self, cost: Cost) {
+        if let Some(sum) = self.hits_of.get_mut(self.thread as usize) {
+            *sum += cost;
+        }
+    }
+
     fn transfer(&mut self, flat: u64, _: u32, cost: Cost) {
+        self.pay(cost);
         let object = self.objects.at(flat);
         self.analysis.transfer(&Transfer { addr: flat, object, site: self.site, cost });
     }

@@ -104,7 +104,8 @@ fn whole(
         piece.event.iter().for_each(|(event, _)| pass.replay.observer().event(event));
     }
     drop(stream);
-    let (priced, first_pass) = pass.finish()?;
+    let (mut priced, mut first_pass) = pass.finish()?;
+    (priced.cost_of, priced.hits_of) = (first_pass.take_costs(), first_pass.take_hits());
     Ok((priced, first_pass.finish()))
 }
 

@@ -96,8 +96,16 @@ fn evidence(strangers: u64, unwatched: u64, spread: Option<SampleSpread>) -> Evi
 
 fn threads(context: &EvalContext<'_>, priced: &Priced) -> Vec<ThreadRow> {
     let rows = context.setup.bindings.iter().zip(&priced.refs_of).zip(0..);
-    rows.map(|((binding, refs), thread)| ThreadRow { thread, cpu: binding.cpu, node: binding.node.0, refs: *refs })
-        .collect()
+    let cost = |thread: u32| priced.cost_of.get(thread as usize).copied().unwrap_or_default();
+    rows.map(|((binding, refs), thread)| ThreadRow {
+        thread,
+        cpu: binding.cpu,
+        node: binding.node.0,
+        refs: *refs,
+        cost: cost(thread),
+        hit_cost: priced.totals.hits.map(|_| priced.hits_of.get(thread as usize).copied().unwrap_or_default()),
+    })
+    .collect()
 }
 
 fn policy(choice: &Choice, priced: &Priced, i: usize, reference: Option<TotalCost>) -> PolicyRow {

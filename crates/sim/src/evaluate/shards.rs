@@ -56,7 +56,8 @@ pub(super) fn first_pass(
 fn finish(shards: Vec<Shard<'_, FirstPassObserver<'_>>>, router: Router<'_>) -> Result<(Priced, Analysed), SimError> {
     let (mut priced, mut analyses, mut names) = (None::<Priced>, Vec::new(), None);
     for shard in shards {
-        let (part, observer) = shard.pass.finish()?;
+        let (mut part, mut observer) = shard.pass.finish()?;
+        part.cost_of = observer.take_costs();
         match &mut priced {
             Some(priced) => priced.absorb(&part),
             None => priced = Some(part),

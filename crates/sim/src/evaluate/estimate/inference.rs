@@ -37,7 +37,8 @@ impl Sample {
 
     /// A sample in which accesses and hand-overs of lines are known of all colours.
     pub(super) fn new(colours: usize, accesses: &Known, handovers: &Known) -> Sample {
-        let mut sample = Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 };
+        let mut sample =
+            Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 };
         let factor = accesses.0 / (sample.colours * mean(&accesses.1));
         if factor > 1.0 {
             sample.under = factor;
@@ -167,7 +168,8 @@ mod tests {
     /// Three pages that are alike may be all that is alike.
     #[test]
     fn few_pages_say_little_however_alike_they_are() {
-        let of = |pages: usize| Sample::of_pages(1024, std::iter::repeat_n(5.0, pages)).share(&[1.0; 4], &[1.0; 4], 0.0);
+        let of =
+            |pages: usize| Sample::of_pages(1024, std::iter::repeat_n(5.0, pages)).share(&[1.0; 4], &[1.0; 4], 0.0);
         assert_eq!((of(3), of(0).low), (Interval { low: 0.0, high: 1.0 }, 0.0));
         assert!((of(300).low - 0.99).abs() < 1e-9, "{:?}", of(300));
     }

@@ -113,7 +113,7 @@ pub(crate) struct Consumers<'m> {
 }
 
 impl<'m> Consumers<'m> {
-    /// These policies, with the optimum under that convention if it is asked for.
+    /// Consumers of policies, and of the optimum under that convention if it is asked for.
     ///
     /// # Errors
     /// A policy does not fit the machine.

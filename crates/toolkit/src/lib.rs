@@ -67,6 +67,7 @@ pub mod topo;
 mod waits;
 
 pub use doctor::{DoctorDoc, doctor};
+pub use homenode_base::pages::ONE_IN_MAX;
 pub use homenode_capture::{Calibrate, RecordOptions};
 pub use homenode_sim::MissModel;
 pub use import::{ImportDoc, import};

@@ -1,5 +1,5 @@
 //! Values that clap has no parser for.
-use homenode_base::pages::ONE_IN_MAX;
+use homenode_toolkit::ONE_IN_MAX;
 use std::time::Duration;
 
 /// Longest time anybody may ask for: a year. Keeps arithmetic on clocks far from its limits.

@@ -36,7 +36,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "NAME")]
     pub(crate) roi: Option<String>,
     /// Record the references to one page in N, drawn at random: costs little more than counting, and reports give ranges
-    /// (hooks). Programs should touch some hundred times N pages.
+    /// (hooks). The program should touch some hundred times N pages, or reports cannot tell.
     #[arg(long, value_name = "1/N", value_parser = one_in)]
     pub(crate) sample: Option<u32>,
     /// Size of the pages that --sample draws: the largest block that a report can have.

@@ -13,6 +13,7 @@ pub(crate) fn info() -> InfoDoc {
         schema: INFO_SCHEMA,
         provenance: Provenance::from_manifest(&manifest, "x.hnt", "0.1.0", "model"),
         sampling: None,
+        pages: None,
         blind: vec!["Something was not seen.".into()],
         threads: (0..40)
             .map(|t| InfoThread { thread: t, tid: 100 + t, parent: (t > 0).then_some(0), ops, ..InfoThread::default() })

@@ -5,6 +5,7 @@ use homenode_trace::check::check;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file, parse_manifest};
 use homenode_trace::event::SyncKind;
 use homenode_trace::frame::DecodedFrame;
+use homenode_trace::manifest::PageSample;
 use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::symbols::Symbols;
@@ -141,7 +142,11 @@ fn refusal(change: impl Fn(&mut Manifest)) -> String {
 #[test]
 fn lying_manifests_are_refused_with_the_reason() {
     assert!(refusal(|m| m.format = "tar".into()).contains("`tar`"));
-    assert!(refusal(|m| m.version = 3).contains("version 3"));
+    assert!(refusal(|m| m.version = 4).contains("version 4"));
+    let pages = |one_in, page_bytes| Some(PageSample { one_in, page_bytes, left_out: 0 });
+    assert!(refusal(|m| m.pages = pages(64, 4096)).contains("some pages"));
+    assert!(refusal(|m| (m.version, m.pages) = (3, pages(1, 4096))).contains("one in 1 pages"));
+    assert!(refusal(|m| (m.version, m.pages) = (3, pages(64, 4097))).contains("4097"));
     assert!(refusal(|m| m.sampling = Some(Sampling::default())).contains("no sampling"));
     assert!(refusal(|m| m.mark_sampled(Sampling::default())).contains("without samples"));
     assert!(refusal(|m| m.version = 0).contains("version 0"));

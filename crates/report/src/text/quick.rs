@@ -82,9 +82,16 @@ fn shares(i: Interval) -> String {
 }
 
 fn notes(doc: &QuickDoc) -> Vec<String> {
-    let mut out = vec![
-        "Ranges: 95 % confidence. A block that few others are like may cost more; objects of few blocks may be missing.".to_owned(),
-    ];
+    let ranges = match doc.pages {
+        None => {
+            "Ranges: 95 % confidence. A block that few others are like may cost more; objects of few blocks may be missing."
+        }
+        Some(_) => {
+            "Ranges: 95 % confidence, of what pages like those drawn cost. Where a few pages cost most, totals may be many times as much; \
+             objects of few pages may be missing."
+        }
+    };
+    let mut out = vec![ranges.to_owned()];
     out.extend(doc.evidence.gaps.iter().map(|g| g.sentence.clone()));
     out.extend(doc.warnings.iter().cloned());
     let asks = match doc.pages {

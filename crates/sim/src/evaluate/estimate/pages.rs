@@ -22,7 +22,9 @@ use homenode_machine::{CacheGeometry, Location, Machine};
 use homenode_placement::{Access, Step};
 use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 /// Groups of pages: enough that the spread of their sums is known, few enough that each has many pages.
 const GROUPS: u32 = 16;
@@ -47,9 +49,11 @@ pub fn estimate_pages(
     let group = || Consumers::new(&small, setup.block_bytes, &choices, Some(context.options.start));
     let groups = (0..GROUPS).map(|_| group()).collect::<Result<Vec<_>, SimError>>()?;
     let shift = setup.block_bytes.trailing_zeros();
-    let costs = GroupCosts::new(Lookup::new(&mut *fork), drawn);
-    let replay = Replay::new(setup, (&small, &[]), Grouped::new(groups, drawn, shift), costs)?;
-    let mut pass = Pass { front: Front::new(setup.bindings), replay, drawn, shift, replayed: 0 };
+    let order = Rc::new(Together { drawn, pages: RefCell::default() });
+    let costs = GroupCosts::new(Lookup::new(&mut *fork), order.clone());
+    let replay = Replay::new(setup, (&small, &[]), Grouped::new(groups, order.clone(), shift), costs)?;
+    let (front, numbers) = (Front::new(setup.bindings), HashMap::new());
+    let mut pass = Pass { front, replay, drawn, order, numbers, shift, replayed: 0 };
     let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         piece.refs.iter().for_each(|r| pass.reference(r));
@@ -94,11 +98,34 @@ fn smaller(machine: &Machine, one_in: u32) -> Machine {
     small
 }
 
+/// Drawn pages side by side, in order of first use: as pages of a program fill the sets of a cache evenly, and those drawn of them
+/// at random would not.
+struct Together {
+    drawn: Drawn,
+    /// By their number, the flat addresses of pages.
+    pages: RefCell<Vec<u64>>,
+}
+
+impl Together {
+    /// The flat address of one among the pages side by side.
+    fn flat(&self, addr: u64) -> u64 {
+        let (number, offset) = (addr / self.drawn.page_bytes(), addr % self.drawn.page_bytes());
+        self.pages.borrow().get(number as usize).copied().unwrap_or(0) | offset
+    }
+    /// The group of an address among the pages side by side.
+    fn group(&self, addr: u64) -> usize {
+        self.drawn.group(unflatten(self.flat(addr)).1, GROUPS).unwrap_or(0)
+    }
+}
+
 /// A replay of the pages that were drawn; what is recorded of others, locks and atomics, is left out.
 struct Pass<'m, 'a> {
     front: Front,
     replay: Replay<'m, Grouped<'m>, GroupCosts<'a>>,
     drawn: Drawn,
+    order: Rc<Together>,
+    /// Numbers of pages by their flat addresses.
+    numbers: HashMap<u64, u64>,
     shift: u32,
     replayed: u64,
 }
@@ -124,6 +151,13 @@ impl Pass<'_, '_> {
     /// the time of policies.
     fn piece(&mut self, r: &Merged, (addr, beyond): (u64, u64), begins: bool) {
         self.replayed += u64::from(begins);
+        let offset = addr & (self.drawn.page_bytes() - 1);
+        let page = *self.numbers.entry(addr - offset).or_insert_with(|| {
+            let mut pages = self.order.pages.borrow_mut();
+            pages.push(addr - offset);
+            pages.len() as u64 - 1
+        });
+        let addr = page * self.drawn.page_bytes() + offset;
         let number = self.replayed * u64::from(self.drawn.one_in());
         let (site, thread, op, locked) = (r.site, r.thread, r.op, Locked::default());
         let piece = BlockReference { addr, number, locked, size: beyond as u32 + 1, site, thread, op, begins };
@@ -134,7 +168,7 @@ impl Pass<'_, '_> {
 /// Policies and bounds of each group of pages.
 struct Grouped<'m> {
     groups: Vec<Consumers<'m>>,
-    drawn: Drawn,
+    order: Rc<Together>,
     shift: u32,
     /// By slot, its group and its slot there.
     slots: Vec<(usize, u32)>,
@@ -144,9 +178,9 @@ struct Grouped<'m> {
 }
 
 impl<'m> Grouped<'m> {
-    fn new(groups: Vec<Consumers<'m>>, drawn: Drawn, shift: u32) -> Grouped<'m> {
+    fn new(groups: Vec<Consumers<'m>>, order: Rc<Together>, shift: u32) -> Grouped<'m> {
         let n = groups.len();
-        Grouped { groups, drawn, shift, slots: Vec::new(), numbers: vec![Vec::new(); n], steps: vec![Vec::new(); n] }
+        Grouped { groups, order, shift, slots: Vec::new(), numbers: vec![Vec::new(); n], steps: vec![Vec::new(); n] }
     }
     fn priced(self, machine: &Machine, block_bytes: u64) -> Vec<Priced> {
         let groups = self.groups.into_iter().zip(self.numbers);
@@ -157,9 +191,10 @@ impl<'m> Grouped<'m> {
 impl AccessConsumer for Grouped<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
         for number in &numbers[self.slots.len()..] {
-            let group = self.drawn.group(unflatten(number << self.shift).1, GROUPS).unwrap_or(0);
+            let group = self.order.group(number << self.shift);
             self.slots.push((group, self.numbers[group].len() as u32));
-            self.numbers[group].push(*number);
+            // Interleaved pages lie where the numbers that they have in the program put them.
+            self.numbers[group].push(self.order.flat(number << self.shift) >> self.shift);
         }
         for step in steps {
             let (group, slot) = self.slots[step.slot as usize];
@@ -178,18 +213,19 @@ impl AccessConsumer for Grouped<'_> {
 /// What objects cost under first touch in each group of pages, and each page alone.
 struct GroupCosts<'a> {
     objects: Lookup<'a>,
-    drawn: Drawn,
+    order: Rc<Together>,
     groups: Vec<BTreeMap<u32, ObjectCost>>,
     pages: BTreeMap<u64, TotalCost>,
 }
 
 impl<'a> GroupCosts<'a> {
-    fn new(objects: Lookup<'a>, drawn: Drawn) -> GroupCosts<'a> {
-        GroupCosts { objects, drawn, groups: vec![BTreeMap::new(); GROUPS as usize], pages: BTreeMap::new() }
+    fn new(objects: Lookup<'a>, order: Rc<Together>) -> GroupCosts<'a> {
+        GroupCosts { objects, order, groups: vec![BTreeMap::new(); GROUPS as usize], pages: BTreeMap::new() }
     }
-    fn at(&mut self, flat: u64, cost: Cost) -> &mut ObjectCost {
-        *self.pages.entry(flat & !(self.drawn.page_bytes() - 1)).or_default() += cost;
-        let group = self.drawn.group(unflatten(flat).1, GROUPS).unwrap_or(0);
+    fn at(&mut self, addr: u64, cost: Cost) -> &mut ObjectCost {
+        let flat = self.order.flat(addr);
+        *self.pages.entry(addr / self.order.drawn.page_bytes()).or_default() += cost;
+        let group = self.order.group(addr);
         let object = self.groups[group].entry(self.objects.at(flat)).or_default();
         object.cost += cost;
         object

@@ -54,7 +54,7 @@ static void count_unseen(struct hn_thread *t) {
         __atomic_fetch_add(CONTROL64(HN_CONTROL_OFF_WIDE), t->wide, __ATOMIC_RELAXED);
         t->wide = 0;
     }
-    if (UNLIKELY(t->left_out != t->left_out_told)) {
+    if (UNLIKELY(t->routed && t->left_out != t->left_out_told)) {
         __atomic_fetch_add(CONTROL64(HN_CONTROL_OFF_LEFT_OUT), t->left_out - t->left_out_told, __ATOMIC_RELAXED);
         t->left_out_told = t->left_out;
     }

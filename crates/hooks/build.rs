@@ -1,5 +1,5 @@
 //! Compiles the C core (`c/core`) twice: with `c/tsan` into an archive that the library embeds, and with `c/agent` into the
-//! shared library that is preloaded. Neither must be linked into any Rust program of ours (they stand in front of malloc), so
+//! shared library that is preloaded; and `as`, which stands before the assembler. Neither of the first two must be linked into any Rust program of ours (they stand in front of malloc), so
 //! `cc` prints no link instructions.
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,7 +25,8 @@ fn main() {
     let archive = [&core[..], &tsan].concat();
     configured(&archive, "c/tsan", &["-fPIE", "-ftls-model=local-exec"]).compile("homenode_hooks");
     link(&[&core[..], &agent].concat());
-    for watched in ["c", "link/agent.exports"] {
+    assembler();
+    for watched in ["c", "as", "link/agent.exports"] {
         println!("cargo:rerun-if-changed={watched}");
     }
 }
@@ -51,6 +52,19 @@ fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     }
     build.files(sources);
     build
+}
+
+/// The program that compilers execute in the assembler's place. It is a file of its own, which starts fast: every compilation executes it.
+fn assembler() {
+    let variable = |name: &str| std::env::var_os(name).expect("cargo sets it for build scripts");
+    let mut command = Command::new(variable("RUSTC"));
+    command.args(["--edition=2024", "--crate-name=homenode_as", "-Copt-level=2", "-Cpanic=abort", "-Cstrip=symbols"]);
+    command.arg("--target").arg(variable("TARGET")).arg("-o").arg(PathBuf::from(variable("OUT_DIR")).join("as"));
+    match command.arg("as/main.rs").status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("compiling as/main.rs failed ({status}): {command:?}"),
+        Err(e) => panic!("no Rust compiler for as/main.rs: {command:?}: {e}"),
+    }
 }
 
 /// The unwinder is linked in, and nothing but the entry points is visible.

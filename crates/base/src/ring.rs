@@ -17,6 +17,12 @@
 //! `tail` only when it enters a half of the ring, and then waits until that whole half is free.
 //! All multi-byte fields are little-endian.
 //!
+//! Code between whose references no jump stands writes them as a *block*: a header and the addresses ([`W0_BLOCK`]). The cursor
+//! moves when the last address is stored, and a batch is zero before it is written, so that those of a block which its producer
+//! did not finish can be told ([`block_begun`]). What the references of a block are stands in files `N.blocks` beside the rings, each whole
+//! before a header that needs it is written; N is the number before the first one in it. Such a file holds 64-bit words: for each block its
+//! header and for each of its references program counter (last byte of its code), size code and operation, in the bits that they have in slots.
+//!
 //! What a reader must expect of an entry: CLAIMED without a file is a thread or process that never began (its creator
 //! failed or died); DONE or a dead process with no slots is a thread whose creation failed, and the SPAWN that names it means
 //! nothing; `tid` is 0 until the thread runs; ACTIVE with a dead process is a ring whose producer was killed or which
@@ -39,8 +45,10 @@ pub const CONTROL_ENV: &str = "HOMENODE_CONTROL";
 
 /// Bytes of a slot.
 pub const SLOT_BYTES: u64 = 16;
-/// Slots in a batch, stamp included: at most 63 references between two stamps.
+/// Slots in a batch, stamp included.
 pub const BATCH_SLOTS: u64 = 64;
+/// References that a batch has room for, at most: two to a slot.
+pub const BATCH_REFS: u64 = 2 * (BATCH_SLOTS - 1);
 /// Bytes of the ring header; slots start here in the ring file.
 pub const RING_HEADER_BYTES: u64 = 4096;
 /// Largest ring, in bytes of slots.
@@ -71,6 +79,28 @@ pub const fn slots_written(batch_head: u64, cursor: u64, base: u64, bytes: u64) 
     let start = base.wrapping_add(batch_head.wrapping_mul(SLOT_BYTES) & bytes.wrapping_sub(1));
     let into = cursor.wrapping_sub(start) / SLOT_BYTES;
     if into <= BATCH_SLOTS { batch_head.saturating_add(into) } else { batch_head }
+}
+
+/// Slots that a block of this many references takes.
+pub const fn block_slots(refs: u64) -> u64 {
+    refs / 2 + 1
+}
+
+/// Number of references of the block whose header this word is; `None` if it is none, or the header of a block that cannot be.
+pub const fn block_refs(word: u64) -> Option<u64> {
+    let refs = word >> W0_KIND_SHIFT;
+    let is_one = word & (W0_BLOCK | W0_EVENT) == W0_BLOCK && refs >= 1 && refs <= BLOCK_REFS_MAX;
+    if is_one { Some(refs) } else { None }
+}
+
+/// The block that a dead producer has begun in the `slots` behind the last whole slot of its batch: its header, with the number of
+/// references whose addresses were stored. `None` if there is none.
+pub fn block_begun(slots: &[[u64; 2]]) -> Option<u64> {
+    let header = slots.first()?[0];
+    let refs = block_refs(header)?;
+    let addresses = slots.iter().flatten().skip(1).take(refs as usize);
+    let stored = addresses.take_while(|&&address| address != 0).count() as u64;
+    (stored > 0).then_some(header & !(0xff << W0_KIND_SHIFT) | stored << W0_KIND_SHIFT)
 }
 
 macro_rules! layout {
@@ -104,6 +134,7 @@ layout! {
     /** Control: u64 largest hash of a page whose references are recorded ([`crate::pages`]); 0: all references are. Runtimes of before do not know it and record all. */ CONTROL_OFF_PAGE_LIMIT: 3600, "u64";
     /** Control: u64 bits of the number of a small page that number the pages that are drawn. */ CONTROL_OFF_PAGE_MASK: 3608, "u64";
     /** Control: u64 references left out because their pages were not drawn. */ CONTROL_OFF_LEFT_OUT: 3616, "u64";
+    /** Control: u32 number of the last block of references that is defined (fetch-add by the program), see [`W0_BLOCK`]. */ CONTROL_OFF_BLOCKS: 3624, "u32";
     /** Control: the ring table starts here. */ CONTROL_OFF_TABLE: 4096, "entry[RINGS_MAX]";
     /** Bytes of a ring table entry. */ ENTRY_BYTES: 32, "";
     /** Entry: u32 state, `ENTRY_*`. */ ENTRY_OFF_STATE: 0, "u32";
@@ -119,11 +150,12 @@ layout! {
     /** Ring: u64 cursor, producer's address of the next free slot. Own cache line with the two below. */ RING_OFF_CURSOR: 64, "u64";
     /** Ring: u64 producer's address of the first slot of the current batch; for people with a debugger, use [`slots_written`]. */ RING_OFF_BATCH_START: 72, "u64";
     /** Ring: u64 slots written up to the begin of the current batch, monotonic. */ RING_OFF_BATCH_HEAD: 80, "u64";
+    /** Ring: u64 producer's address up to which the cursor may stand for the largest block to fit in its batch. */ RING_OFF_LIMIT: 88, "u64";
     /** Ring: u64 slots consumed, monotonic; consumer's cache line. */ RING_OFF_TAIL: 128, "u64";
     /** Ring: u32 futex word the consumer bumps and wakes after advancing tail. */ RING_OFF_SPACE: 136, "u32";
     /** Ring: u32 1 while the producer sleeps for space. */ RING_OFF_WAITING: 192, "u32";
     /** Ring: u64 references dropped by this thread after a stop; contained in CONTROL_OFF_DROPPED. */ RING_OFF_DROPPED: 200, "u64";
-    /** Version of this layout. */ LAYOUT_VERSION: 3, "";
+    /** Version of this layout. */ LAYOUT_VERSION: 4, "";
     /** Mode: references go into rings. */ MODE_RECORD: 0, "";
     /** Mode: references are counted and nothing is recorded. */ MODE_COUNT: 1, "";
     /** Stop: the recorder could not write (disk full, I/O error). */ STOP_WRITE_FAILED: 1, "";
@@ -139,6 +171,10 @@ layout! {
     /** Slot word 0: shift of the 2-bit operation: 0 read, 1 write, 2 atomic, 3 spin. */ W0_OP_SHIFT: 52, "";
     /** Slot word 0: set if the slot is an event: event kind in bits 56-63, payload slots in bits 48-51. */ W0_EVENT: 1 << 55, "";
     /** Slot word 0: shift of the event kind. */ W0_KIND_SHIFT: 56, "";
+    /** Slot word 0, in a slot that is no event: the header of a block: number of references in bits 56-63, bits of those that write from BLOCK_WRITES_SHIFT on, number of the block below. The addresses follow, a word each, up to a whole number of slots. */ W0_BLOCK: 1 << 54, "";
+    /** Where the bits of the references that write stand in a block's header. */ BLOCK_WRITES_SHIFT: 32, "";
+    /** Bits of a block's number. */ BLOCK_NUMBER_MASK: (1 << 32) - 1, "";
+    /** Most references of a block. */ BLOCK_REFS_MAX: 15, "";
     /** Slot word 1 of a reference: bits of the program counter (return address - 1). */ W1_PC_MASK: (1 << 48) - 1, "";
     /** Shift from an address to the number of its small page. */ PAGE_SHIFT: 12, "";
     /** First multiplier of the hash of a page's number, see [`crate::pages`]. */ PAGE_HASH: 0x9E37_79B9_7F4A_7C15, "";

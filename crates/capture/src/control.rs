@@ -138,6 +138,10 @@ impl Control {
     pub(crate) fn path(&self) -> PathBuf {
         self.path.clone()
     }
+    /// Where the program makes files.
+    pub(crate) fn places(&self) -> Vec<Dir> {
+        self.memory.iter().chain([&self.dir]).cloned().collect()
+    }
     /// The file of ring `index`: a regular one that nobody else has a name for.
     pub(crate) fn ring_file(&self, index: u32) -> std::io::Result<File> {
         let name = format!("{index}.ring");

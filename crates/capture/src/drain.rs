@@ -1,4 +1,5 @@
 //! From one thread's ring to its frames and events.
+use crate::blocks::Definitions;
 use crate::output::Appender;
 use crate::ring::{Consumed, Ring};
 use crate::sink::FrameSink;
@@ -11,7 +12,7 @@ use homenode_trace::framing::Codec;
 use homenode_trace::writer::{Counts, EventFile, ThreadFile};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Stamps after which a frame ends although more references would fit: empty batches must not fill it.
 const STAMPS_MAX: u64 = 16_384;
@@ -116,9 +117,13 @@ pub(crate) struct Target<'a> {
 
 impl ThreadDrain {
     /// Starts where the ring's journal says.
-    pub(crate) fn new(thread: u32, ring: Ring, out: ThreadFile<Appender>) -> io::Result<ThreadDrain> {
+    pub(crate) fn new(
+        thread: u32,
+        (ring, blocks): (Ring, Arc<Definitions>),
+        out: ThreadFile<Appender>,
+    ) -> io::Result<ThreadDrain> {
         let consumed = ring.consumed()?;
-        let decoder = Decoder::default();
+        let decoder = Decoder::with_blocks(blocks);
         Ok(ThreadDrain { thread, ring, consumed, skip_refs: 0, skip_events: 0, floor: 0, decoder, out })
     }
 
@@ -142,6 +147,7 @@ impl ThreadDrain {
     }
     /// Takes out all that is left, down to the last slot. Only for a producer that does not run any more.
     pub(crate) fn finish(&mut self, target: &mut Target<'_>) -> Result<(), DrainError> {
+        self.ring.finish_block();
         let head = self.checked(self.ring.final_head())?;
         self.drain_to(head, true, target)
     }

@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backends;
+mod blocks;
 mod calibrate;
 mod compact;
 mod control;

@@ -69,6 +69,22 @@ impl Ring {
         let bytes = self.slots * SLOT_BYTES;
         slots_written(self.head(), self.load(RING_OFF_CURSOR), self.base, bytes)
     }
+    /// Makes what a dead producer has stored of a block a whole one. Once or any number of times.
+    pub(crate) fn finish_block(&self) {
+        let written = self.final_head();
+        let left = (BATCH_SLOTS - written % BATCH_SLOTS) % BATCH_SLOTS;
+        let mut slots = [[0; 2]; BATCH_SLOTS as usize];
+        let slots = &mut slots[..left as usize];
+        if !self.copy(written, slots) {
+            return;
+        }
+        let Some(header) = block_begun(slots) else { return };
+        let used = block_slots(header >> W0_KIND_SHIFT);
+        if used <= left {
+            self.store(RING_HEADER_BYTES + written % self.slots * SLOT_BYTES, header);
+            self.store(RING_OFF_CURSOR, self.load(RING_OFF_CURSOR).wrapping_add(used * SLOT_BYTES));
+        }
+    }
     /// What this side has consumed, by the valid record of the journal.
     pub(crate) fn consumed(&self) -> io::Result<Consumed> {
         let tail = self.load(RING_OFF_TAIL);

@@ -1,9 +1,10 @@
 //! Takes decoded slots into a frame and a list of events, within a quota.
 use crate::ring::Consumed;
 use crate::slots::Sink;
+use homenode_base::ring::BATCH_REFS;
 use homenode_trace::Event;
 use homenode_trace::event::EventKind;
-use homenode_trace::frame::{BATCH_REFS_MAX, FrameEncoder};
+use homenode_trace::frame::FrameEncoder;
 use homenode_trace::record::Op;
 
 /// Sink of decoded slots: a frame and a list of events, filled within a quota.
@@ -61,7 +62,7 @@ impl<'a> FrameSink<'a> {
     }
     /// Whether another batch certainly fits.
     pub(crate) fn has_room(&self, stamps: u64, events: usize) -> bool {
-        self.encoder.room() >= BATCH_REFS_MAX && self.stamps < stamps && self.events.len() < events
+        self.encoder.room() >= BATCH_REFS as usize && self.stamps < stamps && self.events.len() < events
     }
     /// Begins a batch in the frame.
     pub(crate) fn begin_batch(&mut self, ticks: u64) {

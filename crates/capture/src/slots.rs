@@ -1,8 +1,11 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
+use crate::blocks::{Blocks, Definitions, Expanded};
 use homenode_base::CpuMask;
 use homenode_base::ring::*;
 use homenode_trace::event::{AffinityHow, AllocSource, EventKind, SyncKind};
+use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;
+use std::sync::Arc;
 
 /// Takes what a ring says, in program order.
 pub(crate) trait Sink {
@@ -25,6 +28,9 @@ pub(crate) struct Decoder {
     /// Slots that no producer writes; what follows them in their batch is skipped.
     pub(crate) damaged: u64,
     pending: Option<Pending>,
+    blocks: Blocks,
+    /// References of the batch that are to be handed over.
+    run: Expanded,
 }
 
 /// An event whose text may go on in the next slots.
@@ -40,6 +46,10 @@ struct Pending {
 const TEXT_MAX: usize = 4096;
 
 impl Decoder {
+    /// A decoder of the slots of programs that write blocks.
+    pub(crate) fn with_blocks(definitions: Arc<Definitions>) -> Decoder {
+        Decoder { blocks: Blocks::of(definitions), ..Decoder::default() }
+    }
     /// Decodes `slots`, which begin at ring position `at` and lie in one batch. With `last`, the batch may end in the middle
     /// of an event, because its producer is dead; what is incomplete is left out.
     #[inline]
@@ -56,6 +66,13 @@ impl Decoder {
             }
             if self.pending.is_some() {
                 self.flush(sink);
+            }
+            if w0 & W0_BLOCK != 0 {
+                match self.run(&slots[i..], sink) {
+                    0 => return self.damaged += u64::from(!last),
+                    used => i += used,
+                }
+                continue;
             }
             let taken = sink.run(&slots[i..]);
             if taken > 0 {
@@ -75,6 +92,33 @@ impl Decoder {
             let op = Op::ALL[(w0 >> W0_OP_SHIFT & 3) as usize];
             sink.reference(w0 & W0_ADDR_MASK, size, op, w1 & W1_PC_MASK);
         }
+    }
+
+    /// Hands over the references with which `slots` begin, the first of them in a block, up to an event or a range; how many slots
+    /// they take, 0 if the block is none that can be known.
+    fn run(&mut self, slots: &[[u64; 2]], sink: &mut impl Sink) -> usize {
+        let mut at = 0;
+        while let Some(slot) = slots.get(at) {
+            let used = match slot[0] & W0_BLOCK != 0 && slot[0] & W0_EVENT == 0 {
+                true => self.blocks.expand(&slots[at..], &mut self.run).unwrap_or(0),
+                false => usize::from(RawRef::of_slot(slot).is_some() && self.run.push(*slot)),
+            };
+            if used == 0 {
+                break;
+            }
+            at += used;
+        }
+        let mut refs = self.run.take();
+        while let [first, rest @ ..] = refs {
+            let taken = sink.run(refs);
+            refs = &refs[taken..];
+            if taken == 0 {
+                // What is in the run was one.
+                RawRef::of_slot(first).into_iter().for_each(|r| sink.reference(r.addr, r.size, r.op, r.pc));
+                refs = rest;
+            }
+        }
+        at
     }
 
     /// The ring position of an event whose text may still go on: what comes later must be decoded together with it.

@@ -1,4 +1,5 @@
 //! All rings of a recording, drained by one or more workers that share the work.
+use crate::blocks::Definitions;
 use crate::control::{Control, Entry};
 use crate::drain::{Buffers, DrainError, Ledger, Target, ThreadDrain};
 use crate::facts::Facts;
@@ -9,7 +10,7 @@ use homenode_sys::dir::Dir;
 use homenode_sys::futex;
 use homenode_trace::writer::{Counts, ThreadFile};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Longest sleep of a worker. The doorbell ends it earlier; this is for programs that die without ringing it.
@@ -20,6 +21,7 @@ const SLEEP: Duration = Duration::from_millis(50);
 pub(crate) struct Recording {
     pub(crate) root: Dir,
     pub(crate) control: Control,
+    definitions: Arc<Definitions>,
     pub(crate) ledger: Ledger,
     pub(crate) facts: Facts,
     /// How many workers drain.
@@ -84,7 +86,8 @@ impl Recording {
     pub(crate) fn new(root: Dir, control: Control, ledger: Ledger, workers: u32) -> Recording {
         let cells = (0..RINGS_MAX).map(|_| Cell::default()).collect();
         let (facts, finishing, troubles) = Default::default();
-        Recording { root, control, ledger, facts, workers, cells, finishing, troubles }
+        let definitions = Definitions::of(&control);
+        Recording { root, control, definitions, ledger, facts, workers, cells, finishing, troubles }
     }
 
     /// Starts the workers.
@@ -268,8 +271,13 @@ impl Recording {
             return Some(State::Closed(Counts::default()));
         }
         let ring = Ring::open(&self.control, index, entry);
-        let thread =
-            ring.and_then(|r| ThreadDrain::new(index, r, ThreadFile::create(&DirStore::of(&self.root), index)?));
+        let thread = ring.and_then(|r| {
+            ThreadDrain::new(
+                index,
+                (r, self.definitions.clone()),
+                ThreadFile::create(&DirStore::of(&self.root), index)?,
+            )
+        });
         Some(match thread {
             Ok(thread) => State::Open(Box::new(thread)),
             Err(error) => {

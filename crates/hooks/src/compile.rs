@@ -110,8 +110,16 @@ fn instrument(toolchain: &Toolchain, flags: &Flags, archive: &Path, out: &mut Ve
         push("-fno-lto");
         notes.push("-flto is switched off: the instrumentation would run after it".to_string());
     }
+    if flags.has_blocks() {
+        // The assembler that makes calls of the entry points into blocks.
+        push("-B");
+        out.push(archive.parent().unwrap_or(Path::new("/")).as_os_str().to_os_string());
+        if toolchain.family == Family::Clang {
+            out.push(OsString::from("-fno-integrated-as"));
+        }
+    }
     match toolchain.family {
-        Family::Clang => CLANG.iter().for_each(|f| push(f)),
+        Family::Clang => out.extend(CLANG.iter().map(OsString::from)),
         Family::Gcc => {
             let old = (1..11).contains(&toolchain.major);
             if old {

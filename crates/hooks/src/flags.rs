@@ -83,6 +83,8 @@ pub(crate) struct Flags {
     pub(crate) openmp: bool,
     /// Strips symbols when linking.
     pub(crate) strips: bool,
+    /// Is for another machine than the compiler's own, or another model of code.
+    pub(crate) elsewhere: bool,
 }
 
 impl Flags {
@@ -95,6 +97,7 @@ impl Flags {
             if text == "-x" {
                 language = rest.next().is_some_and(|l| l != "none" && l != "assembler" && l != "assembler-with-cpp");
             } else if WITH_VALUE.contains(&&*text) {
+                flags.elsewhere |= text == "-target";
                 rest.next();
             } else if text == "-" || !text.starts_with('-') {
                 flags.has_input = true;
@@ -109,6 +112,11 @@ impl Flags {
         flags
     }
 
+    /// Whether the calls of the entry points are made into blocks of references.
+    pub(crate) fn has_blocks(&self) -> bool {
+        cfg!(target_arch = "x86_64") && !self.elsewhere
+    }
+
     fn option(&mut self, text: &str) {
         match text {
             "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only" | "--precompile" | "-emit-ast" => self.stops = true,
@@ -119,8 +127,10 @@ impl Flags {
             "-s" | "-Wl,-s" | "-Wl,--strip-all" => self.strips = true,
             "-fno-sanitize=thread" | "-fno-sanitize=all" => self.opted_out = true,
             "-fno-lto" => self.lto = false,
+            "-m32" | "-mx32" | "-m16" => self.elsewhere = true,
             "-fno-openmp" => self.openmp = false,
             _ if text == "-fopenmp" || text.starts_with("-fopenmp=") => self.openmp = true,
+            _ if text.starts_with("--target=") || text.starts_with("-mcmodel=") => self.elsewhere = true,
             _ if text == "-flto" || text.starts_with("-flto=") => self.lto = true,
             _ if text.starts_with("-fsanitize=") => self.sanitizer(&text["-fsanitize=".len()..]),
             _ if text.starts_with("-l") => self.has_input = true,

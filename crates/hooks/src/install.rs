@@ -16,7 +16,13 @@ const FILES: &[(&str, &[u8])] = &[
     ("exports.list", include_bytes!("../link/exports.list")),
     ("homenode.h", crate::HEADER.as_bytes()),
     (ARCHIVE_NAME, ARCHIVE),
+    (ASSEMBLER_NAME, ASSEMBLER),
 ];
+
+/// Name under which compilers look for the assembler.
+const ASSEMBLER_NAME: &str = "as";
+/// The program that makes calls of the hooks into blocks of references and then is the assembler.
+static ASSEMBLER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/as"));
 
 /// Writes the archive to the user's cache (`$XDG_CACHE_HOME/homenode` or `~/.cache/homenode`), else below
 /// `$XDG_RUNTIME_DIR`, else in a directory of this user's own among the temporary files, in a directory named after its
@@ -77,7 +83,7 @@ pub(crate) fn write_all(base: &Path, what: &str, files: &[(&str, &[u8])]) -> io:
         _ => {}
     }
     let dir = base.own_sub(&name)?;
-    files.iter().try_for_each(|(name, bytes)| dir.keep_own(name, bytes))?;
+    files.iter().try_for_each(|(name, bytes)| dir.keep_own(name, bytes, *name == ASSEMBLER_NAME))?;
     Ok(dir.path().to_owned())
 }
 

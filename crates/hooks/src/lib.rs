@@ -66,6 +66,9 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+#[cfg(test)]
+#[path = "../as/blocks.rs"]
+mod blocks;
 pub mod compile;
 mod error;
 mod flags;

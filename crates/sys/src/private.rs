@@ -103,7 +103,8 @@ impl Dir {
     }
     /// Puts a file with this content into a directory of [`directory`], in one step: several processes and threads may be at it.
     /// One that is there, this user's own, closed to others and equal, is left alone.
-    pub fn keep_own(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    /// With `program` it can be executed.
+    pub fn keep_own(&self, name: &str, bytes: &[u8], program: bool) -> io::Result<()> {
         // The temporary file is named after the process.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,8 +115,10 @@ impl Dir {
         // A leftover of a process of the same number.
         let _ = self.remove(&temporary);
         let mut file = self.create(&temporary)?;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        file.set_permissions(fs::Permissions::from_mode(if program { 0o700 } else { 0o600 }))?;
         file.write_all(bytes)?;
+        // A program cannot be executed while it may be written to.
+        drop(file);
         self.rename(&temporary, name)?;
         // Another process may put the same in its place while it is looked at.
         match (0..LOOKS).any(|_| self.has_own(name, bytes)) {
@@ -176,7 +179,7 @@ mod tests {
         let made = directory(&root.join("a/b/c")).unwrap();
         assert_eq!(made.path(), root.join("a/b/c"));
         assert_eq!(fs::metadata(made.path()).unwrap().mode() & 0o777, 0o700);
-        made.keep_own("x", b"content").unwrap();
+        made.keep_own("x", b"content", false).unwrap();
         assert_eq!(fs::read(root.join("a/b/c/x")).unwrap(), b"content");
         fs::set_permissions(root.join("a/b"), fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(directory(&root.join("a/b/c")).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
@@ -197,7 +200,7 @@ mod tests {
                 for _ in 0..4 {
                     scope.spawn(|| {
                         let dir = directory(&path).unwrap();
-                        ["a", "b"].iter().for_each(|name| dir.keep_own(name, &[7; 50_000]).unwrap());
+                        ["a", "b"].iter().for_each(|name| dir.keep_own(name, &[7; 50_000], false).unwrap());
                     });
                 }
             });
@@ -210,21 +213,21 @@ mod tests {
         let dir = directory(&t.path().join("d")).unwrap();
         let at = dir.path().join("lib");
         let inode = || fs::symlink_metadata(&at).unwrap().ino();
-        dir.keep_own("lib", b"good").unwrap();
+        dir.keep_own("lib", b"good", false).unwrap();
         let first = inode();
-        dir.keep_own("lib", b"good").unwrap();
+        dir.keep_own("lib", b"good", false).unwrap();
         assert_eq!(inode(), first);
         fs::write(&at, "evil").unwrap();
-        dir.keep_own("lib", b"good").unwrap();
+        dir.keep_own("lib", b"good", false).unwrap();
         assert_eq!(fs::read(&at).unwrap(), b"good");
         fs::set_permissions(&at, fs::Permissions::from_mode(0o666)).unwrap();
         let open = inode();
-        dir.keep_own("lib", b"good").unwrap();
+        dir.keep_own("lib", b"good", false).unwrap();
         assert!(inode() != open && fs::metadata(&at).unwrap().mode() & 0o777 == 0o600);
         fs::remove_file(&at).unwrap();
         fs::write(t.path().join("elsewhere"), "good").unwrap();
         symlink(t.path().join("elsewhere"), &at).unwrap();
-        dir.keep_own("lib", b"good").unwrap();
+        dir.keep_own("lib", b"good", false).unwrap();
         assert!(fs::symlink_metadata(&at).unwrap().is_file());
     }
 }

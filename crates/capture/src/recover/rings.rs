@@ -1,6 +1,7 @@
 //! What the rings still hold, appended to the dataset exactly once.
 use super::RecoverSummary;
 use super::files::{Kept, KeptThread};
+use crate::blocks::Definitions;
 use crate::control::Control;
 use crate::drain::{Buffers, DrainError, Ledger, Target, ThreadDrain};
 use crate::error::CaptureError;
@@ -15,6 +16,7 @@ use homenode_trace::dataset::{EVENTS_FILE, frames_file};
 use homenode_trace::framing::Codec;
 use homenode_trace::writer::{Counts, EventFile, ThreadFile};
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -45,11 +47,12 @@ pub(super) fn drain(
     // those in rings are not either.
     let quota = (control.stop_reason() == STOP_LIMIT || sampled).then_some(0);
     let ledger = Ledger::new(events, quota);
+    let definitions = Definitions::of(control);
     let mut buffers = Buffers::default();
     let mut counts = kept.counts();
     for thread in 0..rings {
         let mut target = Target { ledger: &ledger, buffers: &mut buffers, see: &|e| facts.see(e) };
-        match one(root, (control, sampled), thread, &kept.threads[thread as usize], &mut target) {
+        match one(root, (control, &definitions, sampled), thread, &kept.threads[thread as usize], &mut target) {
             Ok(Some((now, lost))) => {
                 counts[thread as usize] = now;
                 if lost > 0 {
@@ -69,7 +72,7 @@ pub(super) fn drain(
 
 fn one(
     root: &Dir,
-    (control, sampled): (&Control, bool),
+    (control, definitions, sampled): (&Control, &Arc<Definitions>, bool),
     thread: u32,
     kept: &KeptThread,
     target: &mut Target<'_>,
@@ -87,7 +90,8 @@ fn one(
     };
     let out = Appender::open(root, &frames_file(thread), kept.bytes).map_err(DrainError::Write)?;
     let out = ThreadFile::of(thread, out, kept.refs);
-    let mut drain = ThreadDrain::new(thread, ring, out).map_err(|e| DrainError::Damaged(e.to_string()))?;
+    let mut drain =
+        ThreadDrain::new(thread, (ring, definitions.clone()), out).map_err(|e| DrainError::Damaged(e.to_string()))?;
     if sampled {
         // Samples are written without regard to the rings, and are all older than what is still in these.
         drain.consumed.refs = kept.refs;

@@ -6,6 +6,8 @@
 
 #define INTERPOSE __attribute__((visibility("default"), section(HN_ENTRY_POINTS), noinline))
 #define HN_NAME "homenode agent: "
+/* Whether code of other modules reads the thread's ring. */
+#define HN_RING_VISIBILITY 
 #define HN_TLS_MODEL "initial-exec"
 
 /* Of a thread. */

@@ -14,6 +14,7 @@ static bool next_batch(struct hn_thread *t) {
 /* Room for `slots` slots in one batch of the real ring, to be filled and then committed; NULL if recording is over. */
 uint64_t *hnrt_reserve(struct hn_thread *t, unsigned slots) {
     struct hn_ring *r = t->real;
+    hnrt_settle(t);
     if (AT_BOUNDARY(r->cursor) && !next_batch(t))
         return NULL;
     uint64_t left = HN_BATCH_BYTES - (r->cursor & (HN_BATCH_BYTES - 1));
@@ -133,7 +134,7 @@ void hnrt_put_range(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t p
     struct hn_thread *t = hnrt_self ? hnrt_self : hnrt_thread_attach();
     unsigned code = size_code(bytes);
     uint64_t word = hnrt_addr(addr) | REF_BITS(code, op);
-    if (code == HN_SIZE_RANGE && t && hnrt_ring == t->real) {
+    if (code == HN_SIZE_RANGE && t && hnrt_to_real(t)) {
         uint64_t *slot = hnrt_reserve(t, 2);
         if (slot) {
             slot[0] = word;

@@ -19,8 +19,9 @@ static void before_fork(void) {
         hnrt_shared_announce(t);
     if (t->recording && (child_index = hnrt_ring_claim(t->index)) != HN_NO_PARENT)
         hnrt_event(t, HN_EVENT_SPAWN, child_index, os_stamp());
-    if (hnrt_ring != t->real)
+    if (!hnrt_to_real(t))
         return;
+    hnrt_settle(t);
     hnrt_flush(t);
     t->purpose = FOR_DROPPED;
     hnrt_ring = &t->scratch.ring;

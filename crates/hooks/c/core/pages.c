@@ -38,12 +38,41 @@ NOINLINE void hnrt_kept(void) {
     if (!t)
         return;
     t->watched -= t->watched > 0;
-    if (hnrt_ring != t->real || !t->recording || t->guard)
+    if (!hnrt_to_real(t) || !t->recording || t->guard)
         return;
     uint64_t gap = t->left_out - t->left_out_seen;
     if (gap > HN_BATCH_SLOTS)
         stamp(t, gap);
     t->kept++;
+}
+
+/* The references of a block that are to be recorded; what they are was said to the recorder. */
+static void settle_block(struct hn_thread *t, const uint64_t *slot, unsigned refs) {
+    const struct hn_block *block = hnrt_block(slot[0]);
+    if (!block)
+        t->left_out += refs;
+    for (unsigned i = 0; block && i < refs; i++) {
+        const struct hn_block_ref *ref = &block->refs[i];
+        hnrt_plain_anywhere((const void *)(uintptr_t)slot[1 + i], ref->code, ref->op, hnrt_block_pc(ref));
+    }
+}
+
+/* Puts those references of a thread into its ring that wait in its batch. Single ones are there because they are recorded. */
+NOINLINE void hnrt_settle_staged(struct hn_thread *t) {
+    uint64_t *slot = (uint64_t *)t->staged.slots, *end = (uint64_t *)t->staged.ring.cursor;
+    t->settling = true;
+    hnrt_ring = t->real;
+    while (slot < end) {
+        unsigned refs = hnrt_block_refs(slot[0]);
+        if (refs)
+            settle_block(t, slot, refs);
+        else
+            hnrt_put(slot[0], slot[1]);
+        slot += refs ? hnrt_block_bytes(refs) / 8 : 2;
+    }
+    hnrt_scratch_reset(&t->staged);
+    t->settling = false;
+    hnrt_route(t);
 }
 
 /* A range: its parts in pages that are recorded, if any are. */

@@ -59,14 +59,14 @@ static char *append(char *to, const char *text) {
     return to;
 }
 
-/* DIRECTORY/INDEX.ring; the directories are known to fit. */
-static void ring_path(char *path, const char *directory, uint32_t index) {
+/* DIRECTORY/NUMBER.KIND; the directories are known to fit. */
+static void path_of(char *path, const char *directory, uint32_t number, const char *kind) {
     char digits[12], *d = digits + sizeof digits;
     *--d = 0;
     do
-        *--d = (char)('0' + index % 10);
-    while (index /= 10);
-    append(append(append(append(path, directory), "/"), d), ".ring");
+        *--d = (char)('0' + number % 10);
+    while (number /= 10);
+    append(append(append(append(path, directory), "/"), d), kind);
 }
 
 /* Gives the file its blocks, so that a full disk is an error here and not a SIGBUS later. */
@@ -115,16 +115,17 @@ static struct hn_ring *map_file(const char *path, uint64_t bytes) {
     return NULL;
 }
 
-/* In memory, or on the disk where that is full or gone. */
+/* Where files for the recorder are made: in memory, or on the disk where that is full or gone. */
+static const uint64_t places[] = {HN_CONTROL_OFF_MEMORY, HN_CONTROL_OFF_DIR};
+
 static struct hn_ring *map_anywhere(uint32_t index, uint64_t bytes) {
-    static const uint64_t places[] = {HN_CONTROL_OFF_MEMORY, HN_CONTROL_OFF_DIR};
     char path[HN_CONTROL_OFF_TABLE];
     struct hn_ring *r = NULL;
     for (unsigned i = 0; i < 2 && !r; i++) {
         const char *directory = (const char *)hnrt_control + places[i];
         if (!*directory)
             continue;
-        ring_path(path, directory, index);
+        path_of(path, directory, index, ".ring");
         r = map_file(path, bytes);
     }
     return r;
@@ -146,6 +147,37 @@ struct hn_ring *hnrt_ring_create(uint32_t index) {
     *(uint64_t *)(hnrt_entry(index) + HN_ENTRY_OFF_BYTES) = bytes;
     set_state(index, HN_ENTRY_ACTIVE);
     return r;
+}
+
+static bool write_file(const char *path, const uint8_t *from, uint64_t bytes) {
+    long fd = os(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (os_failed(fd))
+        return false;
+    bool done = allocate((int)fd, bytes);
+    while (done && bytes) {
+        long wrote = os(SYS_write, fd, from, bytes);
+        done = wrote > 0 || wrote == -EINTR;
+        from += wrote > 0 ? wrote : 0;
+        bytes -= wrote > 0 ? (uint64_t)wrote : 0;
+    }
+    os(SYS_close, fd);
+    if (!done)
+        os(SYS_unlinkat, AT_FDCWD, path, 0);
+    return done;
+}
+
+/* Writes the file of the blocks that are numbered from `before` + 1 on; false if it can be written nowhere. */
+bool hnrt_file_of_blocks(uint32_t before, const uint64_t *words, uint64_t bytes) {
+    char path[HN_CONTROL_OFF_TABLE];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *directory = (const char *)hnrt_control + places[i];
+        if (!*directory)
+            continue;
+        path_of(path, directory, before, ".blocks");
+        if (write_file(path, (const uint8_t *)words, bytes))
+            return true;
+    }
+    return false;
 }
 
 void hnrt_ring_unmap(struct hn_ring *r) {

@@ -13,6 +13,8 @@
 #include "ring_layout.h"
 
 #define HN_BATCH_BYTES (HN_BATCH_SLOTS * HN_SLOT_BYTES)
+/* Bytes of the largest block of references. */
+#define HN_BLOCK_BYTES ((HN_BLOCK_REFS_MAX / 2 + 1) * HN_SLOT_BYTES)
 #define HN_NO_PARENT UINT32_MAX
 #define HN_STACK_MAX 256
 
@@ -35,8 +37,8 @@ struct hn_ring {
     uint64_t magic, bytes, base;
     uint32_t index, reserved;
     uint8_t pad0[32];
-    uint64_t cursor, batch_start, batch_head;
-    uint8_t pad1[40];
+    uint64_t cursor, batch_start, batch_head, limit;
+    uint8_t pad1[32];
     uint64_t tail;
     uint32_t space;
     uint8_t pad2[52];
@@ -51,12 +53,13 @@ CHECK_OFFSET(index, HN_RING_OFF_INDEX);
 CHECK_OFFSET(cursor, HN_RING_OFF_CURSOR);
 CHECK_OFFSET(batch_start, HN_RING_OFF_BATCH_START);
 CHECK_OFFSET(batch_head, HN_RING_OFF_BATCH_HEAD);
+CHECK_OFFSET(limit, HN_RING_OFF_LIMIT);
 CHECK_OFFSET(tail, HN_RING_OFF_TAIL);
 CHECK_OFFSET(space, HN_RING_OFF_SPACE);
 CHECK_OFFSET(waiting, HN_RING_OFF_WAITING);
 CHECK_OFFSET(dropped, HN_RING_OFF_DROPPED);
 
-/* A ring that goes nowhere: `total` counts the slots of the cycles before the current one. Its cursor stands at the begin
+/* A ring that goes nowhere: `total` counts the references of the cycles before the current one. Its cursor stands at the begin
  * or at the end of the batch, both boundaries, or between. */
 struct hn_scratch {
     _Alignas(HN_BATCH_BYTES) uint8_t slots[HN_BATCH_BYTES];
@@ -95,6 +98,8 @@ struct hn_signal_frame {
 
 struct hn_thread {
     struct hn_scratch scratch, in_signal;
+    struct hn_scratch staged; /* where pages are drawn: references of which it is not yet known whether they are recorded */
+    bool settling;            /* that is being found out */
     struct hn_ring *real; /* NULL: none, or not any more */
     bool recording;       /* events may go to `real` now */
     bool stopped;         /* recording is over, the thread is not */
@@ -126,7 +131,7 @@ struct hn_thread {
 };
 
 #define TLS __thread __attribute__((tls_model(HN_TLS_MODEL)))
-extern TLS struct hn_ring *hnrt_ring;
+extern TLS struct hn_ring *hnrt_ring HN_RING_VISIBILITY;
 extern TLS struct hn_thread *hnrt_self;
 
 /* ---- what a product does at its places (product.c of each) ------------------------------------------------------- */
@@ -175,6 +180,8 @@ void hnrt_slow_put(uint64_t word, uintptr_t pc);
 bool hnrt_open_batch(struct hn_thread *t);
 void hnrt_leave_ring(struct hn_thread *t);
 void hnrt_scratch_reset(struct hn_scratch *s);
+uint64_t hnrt_scratch_count(const struct hn_scratch *s);
+struct hn_ring *hnrt_room(void);
 void hnrt_doorbell(void);
 uint32_t hnrt_ring_claim(uint32_t parent);
 struct hn_ring *hnrt_ring_create(uint32_t index);
@@ -278,6 +285,7 @@ extern uint64_t hnrt_page_limit, hnrt_page_mask;
 
 void hnrt_pages_init(void);
 void hnrt_kept(void);
+void hnrt_settle_staged(struct hn_thread *t);
 void hnrt_put_drawn(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t pc);
 
 /* The ring has the time of now. */
@@ -285,6 +293,17 @@ static inline void hnrt_stamped(struct hn_thread *t, uint64_t now) {
     t->stamped = now;
     t->kept = 0;
     t->left_out_seen = t->left_out;
+}
+
+/* Whether the calling thread's references are recorded, if their pages are. */
+static inline bool hnrt_to_real(const struct hn_thread *t) {
+    return hnrt_ring == t->real || hnrt_ring == &t->staged.ring;
+}
+
+/* What the calling thread has referenced is in its ring, as far as it is recorded. */
+static inline void hnrt_settle(struct hn_thread *t) {
+    if (UNLIKELY(hnrt_pages_drawn) && hnrt_ring == &t->staged.ring)
+        hnrt_settle_staged(t);
 }
 
 /* Whether the page of an address is recorded. */
@@ -338,6 +357,8 @@ static inline struct hn_thread *hnrt_recording(void) {
     struct hn_thread *t = hnrt_self;
     if (UNLIKELY(t && t->roi_seen != hnrt_roi_generation))
         hnrt_route(t);
+    if (LIKELY(t != NULL))
+        hnrt_settle(t);
     return LIKELY(t && t->recording && !t->guard) ? t : NULL;
 }
 
@@ -417,7 +438,26 @@ void hnrt_process_end(void);
 void hnrt_abandoned(struct hn_thread *t);
 void hnrt_omp_fence(uintptr_t pc); /* of the hooks alone */
 
-/* Counts for references inside the handlers of this thread. */
-static inline uint64_t hnrt_scratch_count(const struct hn_scratch *s) {
-    return s->total + (s->ring.cursor - (uintptr_t)s->slots) / HN_SLOT_BYTES;
+/* The number of references in the block that begins with this word; 0 if none does. */
+static inline unsigned hnrt_block_refs(uint64_t word) {
+    return (word & (HN_W0_BLOCK | HN_W0_EVENT)) == HN_W0_BLOCK ? word >> HN_W0_KIND_SHIFT : 0;
+}
+
+/* What the compiled code says of a block and of each of its references. */
+struct hn_block_ref {
+    int32_t last; /* distance to the last byte of its code */
+    uint8_t bytes, code, op, zero;
+};
+struct hn_block {
+    uint64_t header;
+    struct hn_block_ref refs[];
+};
+const struct hn_block *hnrt_block(uint64_t header);
+uintptr_t hnrt_block_pc(const struct hn_block_ref *ref);
+void hnrt_block_abandoned(struct hn_thread *t);
+bool hnrt_file_of_blocks(uint32_t before, const uint64_t *words, uint64_t bytes);
+
+/* Bytes of the slots of a block. */
+static inline uint64_t hnrt_block_bytes(unsigned refs) {
+    return (refs / 2 + 1) * HN_SLOT_BYTES;
 }

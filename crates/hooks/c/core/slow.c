@@ -7,13 +7,33 @@
 
 /* The ring of every thread that the runtime has not met: always at a boundary, so that the first reference comes here and
  * nothing is ever written. */
-static struct hn_ring bootstrap_ring;
+static struct hn_ring bootstrap_ring = {.cursor = HN_BATCH_BYTES};
 
-TLS struct hn_ring *hnrt_ring = &bootstrap_ring;
+/* Where references go that nobody can record: of threads for which there is no memory. */
+static struct hn_scratch nowhere;
+
+TLS struct hn_ring *hnrt_ring HN_RING_VISIBILITY = &bootstrap_ring;
 TLS struct hn_thread *hnrt_self;
 
 void hnrt_scratch_reset(struct hn_scratch *s) {
+    s->ring.limit = (uintptr_t)s->slots + HN_BATCH_BYTES - HN_BLOCK_BYTES;
     s->ring.cursor = (uintptr_t)s->slots;
+}
+
+/* References in the current cycle: a slot each, but for blocks. */
+static uint64_t refs_of_cycle(const struct hn_scratch *s) {
+    uint64_t refs = 0, end = s->ring.cursor;
+    for (uint64_t at = (uintptr_t)s->slots; at < end;) {
+        unsigned block = hnrt_block_refs(*(const uint64_t *)at);
+        refs += block ? block : 1;
+        at += block ? hnrt_block_bytes(block) : HN_SLOT_BYTES;
+    }
+    return refs;
+}
+
+/* References that went to a scratch ring. */
+uint64_t hnrt_scratch_count(const struct hn_scratch *s) {
+    return s->total + refs_of_cycle(s);
 }
 
 void hnrt_doorbell(void) {
@@ -80,6 +100,10 @@ bool hnrt_open_batch(struct hn_thread *t) {
             return false;
     }
     uint64_t *slot = (uint64_t *)(r->base + next);
+    /* So that whoever finds the ring of a dead process knows which addresses of a begun block were stored. */
+    for (unsigned i = 2; i < HN_BATCH_BYTES / 8; i++)
+        slot[i] = 0;
+    r->limit = (uintptr_t)slot + HN_BATCH_BYTES - HN_BLOCK_BYTES;
     slot[0] = hnrt_event_word(HN_EVENT_STAMP, 0, 0);
     slot[1] = os_stamp();
     hnrt_stamped(t, slot[1]);
@@ -97,8 +121,9 @@ void hnrt_leave_ring(struct hn_thread *t) {
 /* A full scratch ring begins again; true if the thread's references still belong there. */
 static bool scratch_cycle(struct hn_thread *t, struct hn_scratch *s) {
     if (s->ring.cursor != (uintptr_t)s->slots) {
+        uint64_t refs = refs_of_cycle(s);
         hnrt_scratch_reset(s);
-        s->total += HN_BATCH_SLOTS;
+        s->total += refs;
     }
     if (s == &t->scratch && t->purpose == FOR_DROPPED)
         hnrt_flush(t);
@@ -107,8 +132,23 @@ static bool scratch_cycle(struct hn_thread *t, struct hn_scratch *s) {
     return hnrt_ring == &s->ring;
 }
 
+static struct hn_scratch *scratch_of(struct hn_thread *t) {
+    return hnrt_ring == &t->in_signal.ring ? &t->in_signal : &t->scratch;
+}
+
+/* A reference that needs the first slot of the batch in which references wait. */
+static void staged_put(struct hn_thread *t, uint64_t word, uintptr_t pc) {
+    hnrt_settle_staged(t);
+    struct hn_scratch *s = &t->staged;
+    if (hnrt_ring != &s->ring)
+        return hnrt_put(word, pc);
+    ((uint64_t *)s->slots)[0] = word;
+    ((uint64_t *)s->slots)[1] = pc;
+    s->ring.cursor = (uintptr_t)s->slots + HN_SLOT_BYTES;
+}
+
 static void scratch_put(struct hn_thread *t, uint64_t word, uintptr_t pc) {
-    struct hn_scratch *s = hnrt_ring == &t->in_signal.ring ? &t->in_signal : &t->scratch;
+    struct hn_scratch *s = scratch_of(t);
     if (!scratch_cycle(t, s))
         return hnrt_put(word, pc);
     ((uint64_t *)s->slots)[0] = word;
@@ -128,6 +168,8 @@ NOINLINE void hnrt_slow_put(uint64_t word, uintptr_t pc) {
         return;
     }
     struct hn_thread *t = hnrt_self;
+    if (UNLIKELY(hnrt_ring == &t->staged.ring))
+        return staged_put(t, word, pc);
     if (UNLIKELY(hnrt_ring != t->real))
         return scratch_put(t, word, pc);
     if (!hnrt_open_batch(t))
@@ -135,4 +177,32 @@ NOINLINE void hnrt_slow_put(uint64_t word, uintptr_t pc) {
     else if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
         hnrt_route(t);
     hnrt_put(word, pc);
+}
+
+/* Makes room in the ring to which the calling thread's references belong; false if there is none to be had. */
+static bool make_room(struct hn_thread *t) {
+    if (!t || hnrt_ring == &bootstrap_ring) {
+        if (t)
+            hnrt_route(t);
+        else
+            hnrt_thread_attach();
+    } else if (hnrt_ring == &t->staged.ring) {
+        hnrt_settle_staged(t);
+    } else if (hnrt_ring != t->real) {
+        scratch_cycle(t, scratch_of(t));
+    } else {
+        hnrt_reserve(t, HN_BLOCK_BYTES / HN_SLOT_BYTES);
+        if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
+            hnrt_route(t);
+    }
+    return hnrt_ring->cursor <= hnrt_ring->limit;
+}
+
+/* The ring for the calling thread's next block: its cursor stands where the largest one fits. */
+NOINLINE struct hn_ring *hnrt_room(void) {
+    for (unsigned tries = 0; tries < 4; tries++)
+        if (make_room(hnrt_self))
+            return hnrt_ring;
+    hnrt_scratch_reset(&nowhere);
+    return &nowhere.ring;
 }

@@ -86,6 +86,7 @@ static uint8_t scratch_purpose(bool live, bool open) {
  * nothing is saved and restored, so that a fork or a longjmp in a signal handler cannot bring back a ring that is
  * gone. */
 void hnrt_route(struct hn_thread *t) {
+    hnrt_settle(t);
     hnrt_flush(t);
     t->roi_seen = __atomic_load_n(&hnrt_roi_generation, __ATOMIC_ACQUIRE);
     bool live = t->real && !t->ended && !t->stopped, open = hnrt_roi_open();
@@ -94,7 +95,7 @@ void hnrt_route(struct hn_thread *t) {
     if (t->signal) {
         hnrt_ring = &t->in_signal.ring;
     } else if (live && open) {
-        hnrt_ring = t->real;
+        hnrt_ring = hnrt_pages_drawn && !t->settling ? &t->staged.ring : t->real;
     } else {
         t->purpose = scratch_purpose(live, open);
         hnrt_ring = &t->scratch.ring;
@@ -147,6 +148,7 @@ struct hn_thread *hnrt_thread_new(void) {
     }
     hnrt_scratch_reset(&t->scratch);
     hnrt_scratch_reset(&t->in_signal);
+    hnrt_scratch_reset(&t->staged);
     t->index = HN_NO_PARENT;
     return t;
 }
@@ -270,6 +272,8 @@ void hnrt_thread_discard(struct hn_thread *t) {
 /* Makes good what interrupted code could not finish: a hashed lock it held, a guard it raised. The rings need nothing. */
 void hnrt_abandoned(struct hn_thread *t) {
     hnrt_order_repair(t);
+    hnrt_block_abandoned(t);
+    t->settling = false;
     t->guard = 0;
     t->alloc_pc = 0;
 }
@@ -306,12 +310,22 @@ void hnrt_thread_key_set(struct hn_thread *t) {
     t->guard--;
 }
 
+/* The parent's ring is none of the child's. Code that a signal interrupted in a block will go on with it, so that something must be
+ * there. */
+static void give_up(struct hn_thread *t) {
+    size_t bytes = HN_RING_HEADER_BYTES + t->real->bytes;
+    if (t == hnrt_self && t->signal)
+        os(SYS_mmap, t->real, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    else
+        hnrt_ring_unmap(t->real);
+}
+
 /* In a forked child only the calling thread exists; the rings of the others are the parent's. */
 void hnrt_threads_after_fork(void) {
     threads_lock = 0;
     for (struct hn_thread *t = threads; t; t = t->next) {
         if (t->real)
-            hnrt_ring_unmap(t->real);
+            give_up(t);
         t->real = NULL;
         t->stopped = false;
         t->scratch.flushed = hnrt_scratch_count(&t->scratch);

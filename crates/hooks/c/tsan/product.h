@@ -8,6 +8,8 @@
 /* Functions that stand before others (runtime.h) are weak, so that a program with its own malloc (say) keeps it. */
 #define INTERPOSE __attribute__((visibility("default"), weak, section(HN_ENTRY_POINTS)))
 #define HN_NAME "homenode hooks: "
+/* Whether code of other modules reads the thread's ring. */
+#define HN_RING_VISIBILITY __attribute__((visibility("default")))
 #define HN_TLS_MODEL "local-exec"
 
 /* What is open of OpenMP in a thread (omp.h): a region, a loop. */

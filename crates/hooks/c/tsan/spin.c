@@ -34,31 +34,61 @@ static bool is_own(uint64_t addr) {
            (uintptr_t)__builtin_thread_pointer() - addr < OWN_BYTES;
 }
 
-/* The slot after `at` in the ring, over the next stamp. */
+/* The slot at or after `at` in the ring, over padding and the next stamp. */
 static uint64_t slot_at(const struct hn_ring *r, uint64_t at) {
+    if (at & (HN_BATCH_BYTES - 1) && at != r->cursor && *(const uint64_t *)at == hnrt_event_word(HN_EVENT_PAD, 0, 0))
+        at = (at | (HN_BATCH_BYTES - 1)) + 1;
+    if (at == r->cursor)
+        return at;
     return at & (HN_BATCH_BYTES - 1) ? at : r->base + ((at - r->base) & (r->bytes - 1)) + HN_SLOT_BYTES;
 }
 
+/* References, one or those of a block, that stand in a slot, and the bytes that they take; 0 if it is an event or a range. */
+static unsigned refs_at(const uint64_t *slot, uint64_t *bytes) {
+    unsigned block = hnrt_block_refs(slot[0]);
+    *bytes = block ? hnrt_block_bytes(block) : HN_SLOT_BYTES;
+    if (block)
+        return block;
+    return !(slot[0] & HN_W0_EVENT) && (slot[0] >> HN_W0_SIZE_SHIFT & 15) != HN_SIZE_RANGE;
+}
+
+/* The address of the n-th of them. */
+static uint64_t addr_at(const uint64_t *slot, unsigned n) {
+    return (hnrt_block_refs(slot[0]) ? slot[1 + n] : slot[0]) & HN_W0_ADDR_MASK;
+}
+
+static bool writes_at(const uint64_t *slot, unsigned n) {
+    if (hnrt_block_refs(slot[0]))
+        return slot[0] >> (HN_BLOCK_WRITES_SHIFT + n) & 1;
+    uint64_t op = slot[0] >> HN_W0_OP_SHIFT & 3;
+    return op == OP_WRITE || op == OP_ATOMIC;
+}
+
 /* What stands in the ring since the mark: 0 for nothing, 1 for what no wait has between its reads. */
-static uint64_t gap_since(const struct hn_thread *t) {
+static uint64_t gap_since(struct hn_thread *t) {
     const struct hn_ring *r = t->real;
-    uint64_t at = t->spin.mark, hash = HN_BATCH_BYTES;
-    if (at == hnrt_ring->cursor)
-        return 0;
-    if (hnrt_ring != r || at - r->base > r->bytes)
-        return 1;
-    for (unsigned n = 0; at != r->cursor; n++) {
+    hnrt_settle(t);
+    uint64_t at = t->spin.mark, hash = HN_BATCH_BYTES, bytes;
+    if (!r || !hnrt_to_real(t) || at - r->base > r->bytes)
+        return at != hnrt_ring->cursor;
+    unsigned n = 0;
+    for (; at != r->cursor; at += bytes) {
         at = slot_at(r, at);
         if (at == r->cursor)
             break;
         const uint64_t *slot = (const uint64_t *)at;
-        bool range = (slot[0] >> HN_W0_SIZE_SHIFT & 15) == HN_SIZE_RANGE;
-        if (n == GAP_SLOTS || slot[0] & HN_W0_EVENT || range || !is_own(slot[0] & HN_W0_ADDR_MASK))
+        unsigned refs = refs_at(slot, &bytes);
+        n += refs;
+        if (!refs || n > GAP_SLOTS)
             return 1;
-        hash = (hash ^ slot[0]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash = (hash ^ slot[1]) * UINT64_C(0x9e3779b97f4a7c15);
-        at += HN_SLOT_BYTES;
+        for (unsigned i = 0; i < refs; i++)
+            if (!is_own(addr_at(slot, i)))
+                return 1;
+        for (unsigned i = 0; i < (bytes == HN_SLOT_BYTES ? 2 : refs + 1); i++)
+            hash = (hash ^ slot[i]) * UINT64_C(0x9e3779b97f4a7c15);
     }
+    if (!n)
+        return 0;
     return hash == 0 || hash == 1 ? 2 : hash;
 }
 
@@ -94,13 +124,16 @@ bool hnrt_spin_expected(struct hn_thread *t, const volatile void *addr, const vo
 }
 
 static bool written_since(const struct hn_ring *r, uint64_t at, uint64_t addr) {
-    for (unsigned n = 0; at != r->cursor && n < HN_BATCH_SLOTS; n++, at += HN_SLOT_BYTES) {
+    uint64_t bytes;
+    for (unsigned n = 0; at != r->cursor && n < HN_BATCH_SLOTS; n++, at += bytes) {
         at = slot_at(r, at);
         if (at == r->cursor)
             return false;
-        uint64_t word = *(const uint64_t *)at, op = word >> HN_W0_OP_SHIFT & 3;
-        if (!(word & HN_W0_EVENT) && (op == OP_WRITE || op == OP_ATOMIC) && (word & HN_W0_ADDR_MASK) == addr)
-            return true;
+        const uint64_t *slot = (const uint64_t *)at;
+        unsigned refs = refs_at(slot, &bytes);
+        for (unsigned i = 0; i < refs; i++)
+            if (writes_at(slot, i) && addr_at(slot, i) == addr)
+                return true;
     }
     return false;
 }
@@ -117,6 +150,7 @@ static bool differs(uint64_t addr, uint64_t value, uint64_t value_high, uint32_t
 void hnrt_spin_look(struct hn_thread *t) {
     struct hn_spin *s = &t->spin;
     const struct hn_ring *r = t->real;
+    hnrt_settle(t);
     if (!r || s->mark - r->base > r->bytes)
         return;
     s->looked = true;
@@ -175,7 +209,7 @@ void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *
         gap = 0;
     }
     remember(&t->spin, addr, v, bytes, pc, gap);
-    if (marked && hnrt_ring == t->real)
+    if (marked && hnrt_to_real(t))
         t->spin.marked++;
 }
 
@@ -183,14 +217,21 @@ void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *
  * are part of the wait. */
 void hnrt_spin_overlook(struct hn_thread *t, const void *own) {
     const struct hn_ring *r = t->real;
-    uint64_t at = t->spin.mark;
-    for (unsigned steps = 0; hnrt_ring == r && at - r->base <= r->bytes && at != r->cursor && steps < 4; steps++) {
-        if ((at & (HN_BATCH_BYTES - 1)) == 0) /* over the next stamp */
-            at = r->base + ((at - r->base) & (r->bytes - 1)) + HN_SLOT_BYTES;
-        const uint64_t *slot = (const uint64_t *)at;
-        if ((slot[0] & (HN_W0_EVENT | HN_W0_ADDR_MASK)) != (uintptr_t)own)
+    hnrt_settle(t);
+    if (!r || !hnrt_to_real(t) || t->spin.mark - r->base > r->bytes)
+        return;
+    uint64_t at = t->spin.mark, bytes;
+    for (unsigned steps = 0; at != r->cursor && steps < 4; at += bytes) {
+        at = slot_at(r, at);
+        if (at == r->cursor)
+            break;
+        unsigned refs = refs_at((const uint64_t *)at, &bytes);
+        steps += refs;
+        for (unsigned i = 0; i < refs; i++)
+            if (addr_at((const uint64_t *)at, i) != (uintptr_t)own)
+                return;
+        if (!refs)
             return;
-        at += HN_SLOT_BYTES;
     }
     if (at == r->cursor)
         t->spin.mark = at;
@@ -199,7 +240,8 @@ void hnrt_spin_overlook(struct hn_thread *t, const void *own) {
 /* The slots of the read are written. It may have waited for space in the ring, and what the program waits for may have come
  * in that time: what was seen before is of no value. */
 void hnrt_spin_mark(struct hn_thread *t) {
-    t->spin.mark = hnrt_ring->cursor;
+    hnrt_settle(t);
+    t->spin.mark = hnrt_to_real(t) ? t->real->cursor : hnrt_ring->cursor;
     t->spin.looked = false;
     t->watched = GAP_SLOTS + 1;
 }

@@ -1,4 +1,5 @@
 //! The machine code of a file, by function.
+use super::inlined::Inlined;
 use iced_x86::{Code as Op, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use std::collections::{BTreeSet, HashMap};
@@ -17,6 +18,7 @@ pub(crate) struct Code<'a> {
     functions: &'a [(u64, u64, String)],
     /// Names of the functions whose addresses the loader writes to these places.
     imported: HashMap<u64, String>,
+    hooks: Inlined,
 }
 
 /// One function's instructions.
@@ -43,13 +45,13 @@ impl<'a> Code<'a> {
                 imported.insert(at, name.to_owned());
             }
         }
-        Some(Code { sections, functions, imported })
+        Some(Code { sections, functions, imported, hooks: Inlined::of(file) })
     }
 
     /// Code that is in no file.
     #[cfg(test)]
     pub(crate) fn made(at: u64, bytes: &'a [u8], functions: &'a [(u64, u64, String)]) -> Code<'a> {
-        Code { sections: vec![(at, bytes)], functions, imported: HashMap::new() }
+        Code { sections: vec![(at, bytes)], functions, imported: HashMap::new(), hooks: Inlined::default() }
     }
 
     fn span(&self, address: u64) -> Option<&(u64, u64, String)> {
@@ -67,7 +69,7 @@ impl<'a> Code<'a> {
         let &(begin, end, _) = self.span(address)?;
         let end = end.min(begin.saturating_add(FUNCTION_BYTES_MAX));
         let bytes = self.bytes(begin, end)?;
-        let instructions: Vec<Instruction> = Decoder::with_ip(64, bytes, begin, DecoderOptions::NONE).iter().collect();
+        let instructions = self.hooks.decode(bytes, begin);
         let branches = instructions.iter().filter(|i| is_branch(i));
         let targets = branches.map(Instruction::near_branch_target).collect();
         Some(Function { begin, instructions, targets })
@@ -94,7 +96,7 @@ impl<'a> Code<'a> {
             if left == 0 {
                 break;
             }
-            for i in Decoder::with_ip(64, bytes, begin, DecoderOptions::NONE).iter() {
+            for i in self.hooks.decode(bytes, begin) {
                 let leaves = matches!(i.flow_control(), FlowControl::Call | FlowControl::UnconditionalBranch);
                 if leaves && i.op0_kind() == OpKind::NearBranch64 && self.begin(i.near_branch_target()) != Some(begin) {
                     calls.entry(i.near_branch_target()).or_default().push(i.next_ip() - 1);
@@ -117,6 +119,9 @@ impl<'a> Code<'a> {
     pub(crate) fn name(&self, target: u64) -> Option<String> {
         if let Some(name) = self.imported.get(&target) {
             return Some(name.clone());
+        }
+        if let Some(name) = self.hooks.name(target) {
+            return Some(name.to_owned());
         }
         if let Some(f) = self.span(target).filter(|f| f.0 == target) {
             return Some(f.2.clone());

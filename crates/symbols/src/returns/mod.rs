@@ -4,6 +4,7 @@
 //! of its ways out returns a pointer that it found in memory.
 mod code;
 mod flow;
+mod inlined;
 mod state;
 
 pub(crate) use code::{Code, Function};

@@ -1,7 +1,7 @@
 //! Slots of the recorder's rings that hold whole references.
 use super::RawRef;
 use crate::record::Op;
-use homenode_base::ring::{W0_ADDR_MASK, W0_EVENT, W0_OP_SHIFT, W0_SIZE_SHIFT, W1_PC_MASK};
+use homenode_base::ring::{W0_ADDR_MASK, W0_BLOCK, W0_EVENT, W0_OP_SHIFT, W0_SIZE_SHIFT, W1_PC_MASK};
 
 /// Bits of a slot's first word that tell size and operation.
 const META: u64 = 15 << W0_SIZE_SHIFT | 3 << W0_OP_SHIFT;
@@ -9,11 +9,11 @@ const META: u64 = 15 << W0_SIZE_SHIFT | 3 << W0_OP_SHIFT;
 const CODE_MAX: u64 = 6;
 
 impl RawRef {
-    /// The reference in a slot that holds a whole one; `None` for events and for ranges, whose length stands in the next slot.
+    /// The reference in a slot that holds a whole one; `None` for events, for blocks, and for ranges, whose length stands in the next slot.
     #[inline]
     pub fn of_slot(&[w0, w1]: &[u64; 2]) -> Option<RawRef> {
         let code = w0 >> W0_SIZE_SHIFT & 15;
-        (w0 & W0_EVENT == 0 && code <= CODE_MAX).then(|| RawRef {
+        (w0 & (W0_EVENT | W0_BLOCK) == 0 && code <= CODE_MAX).then(|| RawRef {
             addr: w0 & W0_ADDR_MASK,
             size: 1 << code,
             op: Op::ALL[(w0 >> W0_OP_SHIFT & 3) as usize],

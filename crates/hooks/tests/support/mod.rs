@@ -161,6 +161,21 @@ impl Drain {
         true
     }
 
+    /// The slots with what a producer that was killed has stored of a block.
+    fn all_slots(&self) -> Vec<[u64; 2]> {
+        let mut slots = self.slots.clone();
+        let Some(file) = &self.file else { return slots };
+        let left = (BATCH_SLOTS - self.tail % BATCH_SLOTS) % BATCH_SLOTS;
+        let at = RING_HEADER_BYTES + self.tail * SLOT_BYTES % get(file, RING_OFF_BYTES, 8);
+        let word = |i: u64| get(file, at + 8 * i, 8);
+        let mut begun: Vec<[u64; 2]> = (0..left).map(|i| [word(2 * i), word(2 * i + 1)]).collect();
+        if let Some(header) = block_begun(&begun) {
+            begun[0][0] = header;
+            slots.extend(&begun[..block_slots(header >> W0_KIND_SHIFT) as usize]);
+        }
+        slots
+    }
+
     fn finish(self, r: &Recording) -> Ring {
         Ring {
             index: self.index,
@@ -168,7 +183,7 @@ impl Drain {
             pid: self.entry(r, ENTRY_OFF_PID) as u32,
             tid: self.entry(r, ENTRY_OFF_TID) as u32,
             parent: self.entry(r, ENTRY_OFF_PARENT) as u32,
-            items: slots::decode(&self.slots),
+            items: slots::decode(&self.all_slots(), &slots::Blocks::read(r.dir.path())),
         }
     }
 }

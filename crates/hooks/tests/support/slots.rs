@@ -1,6 +1,8 @@
 //! Slots to references and events.
 use super::Ring;
 use homenode_base::ring::*;
+use std::collections::HashMap;
+use std::path::Path;
 
 /// What a thread recorded, in program order, stamps and padding left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,20 +74,60 @@ impl Item {
     }
 }
 
+/// What the blocks of a recording are: for each number the words of its references.
+pub struct Blocks(HashMap<u64, Vec<u64>>);
+
+impl Blocks {
+    /// Those of the files in this directory; panics on anything that the layout does not allow.
+    pub fn read(dir: &Path) -> Blocks {
+        let mut found = HashMap::new();
+        let files = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+        for file in files.filter(|f| f.extension().is_some_and(|e| e == "blocks")) {
+            let bytes = std::fs::read(&file).unwrap();
+            let mut words = bytes.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap()));
+            let mut number: u64 = file.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+            while let Some(header) = words.next() {
+                number += 1;
+                assert_eq!(header & BLOCK_NUMBER_MASK, number);
+                let refs: Vec<u64> = words.by_ref().take(block_refs(header).unwrap() as usize).collect();
+                let writes = refs.iter().rev().fold(0, |bits, r| bits << 1 | (r >> W0_OP_SHIFT & 1));
+                assert_eq!(header >> BLOCK_WRITES_SHIFT & 0x7fff, writes);
+                assert!(found.insert(number, refs).is_none());
+            }
+        }
+        Blocks(found)
+    }
+
+    /// The references of the block with which `slots` begin, and how many slots it has.
+    fn items(&self, slots: &[[u64; 2]]) -> (Vec<Item>, usize) {
+        let header = slots[0][0];
+        let refs = block_refs(header).unwrap() as usize;
+        let addresses = slots.as_flattened()[1..=refs].iter();
+        let known = &self.0[&(header & BLOCK_NUMBER_MASK)];
+        let items = addresses.zip(known).map(|(addr, word)| Item::Ref {
+            op: ['r', 'w'][(word >> W0_OP_SHIFT & 3) as usize],
+            size: 1 << (word >> W0_SIZE_SHIFT & 15),
+            addr: addr & W0_ADDR_MASK,
+            pc: word & W1_PC_MASK,
+        });
+        (items.collect(), block_slots(refs as u64) as usize)
+    }
+}
+
 /// Reads all slots of a ring; panics on anything that the layout does not allow.
-pub fn decode(slots: &[[u64; 2]]) -> Vec<Item> {
+pub fn decode(slots: &[[u64; 2]], blocks: &Blocks) -> Vec<Item> {
     let (mut items, mut stamp) = (Vec::new(), 0);
     for (number, batch) in slots.chunks(BATCH_SLOTS as usize).enumerate() {
         let (kind, w1) = (batch[0][0], batch[0][1]);
         assert_eq!(kind, W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, "batch {number} has no stamp");
         assert!(w1 > stamp, "stamps rise");
         stamp = w1;
-        decode_batch(&batch[1..], &mut items);
+        decode_batch(&batch[1..], blocks, &mut items);
     }
     items
 }
 
-fn decode_batch(mut rest: &[[u64; 2]], items: &mut Vec<Item>) {
+fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>) {
     while let Some(([w0, w1], after)) = rest.split_first() {
         let (addr, code) = (w0 & W0_ADDR_MASK, (w0 >> W0_SIZE_SHIFT & 15) as usize);
         if w0 & W0_EVENT != 0 {
@@ -96,6 +138,12 @@ fn decode_batch(mut rest: &[[u64; 2]], items: &mut Vec<Item>) {
             assert!((EVENT_RELEASE..=EVENT_NO_WAIT).contains(&kind), "event {kind}");
             items.push(event(kind, addr, *w1, after[..code].to_vec()));
             rest = &after[code..];
+            continue;
+        }
+        if w0 & W0_BLOCK != 0 {
+            let (refs, used) = blocks.items(rest);
+            items.extend(refs);
+            rest = &rest[used..];
             continue;
         }
         let op = ['r', 'w', 'a', 's'][(w0 >> W0_OP_SHIFT & 3) as usize];

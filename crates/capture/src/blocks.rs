@@ -49,6 +49,18 @@ impl Definitions {
         Arc::new(Definitions { places: control.places(), found: Mutex::default() })
     }
 
+    /// Those that a test made, numbered from 1 on.
+    #[cfg(test)]
+    pub(crate) fn made(blocks: &[Vec<[u64; 2]>]) -> Arc<Definitions> {
+        let ends = blocks.iter().scan(0, |end, block| {
+            *end += block.len() as u32;
+            Some(*end)
+        });
+        let table = Table { before: 0, begins: [0].into_iter().chain(ends).collect(), slots: blocks.concat() };
+        let found = Found { tables: vec![Arc::new(table)], ..Found::default() };
+        Arc::new(Definitions { places: Vec::new(), found: Mutex::new(found) })
+    }
+
     /// The table with block `number`.
     fn table(&self, number: u32) -> Option<Arc<Table>> {
         let mut found = self.lock();
@@ -148,8 +160,7 @@ impl Blocks {
         let used = block_slots(refs as u64) as usize;
         let addresses = slots.get(..used)?.as_flattened().get(1..=refs)?;
         let number = (header & BLOCK_NUMBER_MASK) as u32;
-        let known = self.last.as_ref().is_some_and(|t| t.get(number).is_some());
-        if !known {
+        if self.last.as_ref().is_none_or(|t| t.get(number).is_none()) {
             self.last = Some(self.all.as_ref()?.table(number)?);
         }
         let definition = self.last.as_ref()?.get(number)?.get(..refs)?;
@@ -183,5 +194,61 @@ impl Expanded {
     }
     pub(crate) fn take(&mut self) -> &[[u64; 2]] {
         &self.slots[..std::mem::take(&mut self.len)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use homenode_base::Rng;
+
+    fn word(refs: u64, number: u64) -> [u8; 8] {
+        (W0_BLOCK | refs << W0_KIND_SHIFT | number).to_le_bytes()
+    }
+    fn reference(code: u64, op: u64, pc: u64) -> [u8; 8] {
+        (code << W0_SIZE_SHIFT | op << W0_OP_SHIFT | pc).to_le_bytes()
+    }
+
+    #[test]
+    fn files_are_read_when_a_number_is_asked_for_that_is_not_known() {
+        let t = tempfile::tempdir().unwrap();
+        let all = Arc::new(Definitions { places: vec![Dir::open(t.path()).unwrap()], found: Mutex::default() });
+        let (mut blocks, mut out) = (Blocks::of(all), Expanded::default());
+        let slots = [[W0_BLOCK | 2 << W0_KIND_SHIFT | 8, 0x1000], [0xffff_0000_0000_2000, 0], [7, 7]];
+        assert_eq!(blocks.expand(&slots, &mut out), None);
+        let file =
+            [word(1, 8), reference(3, 1, 0x40), word(2, 9), reference(0, 0, 0x50), reference(4, 1, 0x60)].concat();
+        std::fs::write(t.path().join("7.blocks"), &file).unwrap();
+        std::fs::write(t.path().join("x.blocks"), &file).unwrap();
+        assert_eq!(blocks.expand(&slots, &mut out), None, "block 8 has one reference");
+        let slots = slots.map(|[a, b]| [a + u64::from(a == slots[0][0]), b]);
+        assert_eq!(blocks.expand(&slots, &mut out), Some(2));
+        assert_eq!(out.take(), [[0x1000, 0x50], [0x2000 | 4 << W0_SIZE_SHIFT | 1 << W0_OP_SHIFT, 0x60]]);
+        assert_eq!(blocks.expand(&slots[..1], &mut out), None, "cut");
+    }
+
+    #[test]
+    fn definitions_that_cannot_be_are_none() {
+        let good = [word(1, 8), reference(3, 1, 0x40)].concat();
+        assert!(Table::parse(7, &good).is_some());
+        assert!(Table::parse(6, &good).is_none(), "another number");
+        assert!(Table::parse(7, &good[..12]).is_none(), "cut");
+        assert!(Table::parse(7, &word(1, 8)).is_none(), "a reference is missing");
+        assert!(Table::parse(u32::MAX, &good).is_none());
+        assert!(Table::parse(7, &[word(0, 8), word(1, 9)].concat()).is_none());
+        let mut rng = Rng::new(3);
+        for _ in 0..20_000 {
+            let bytes: Vec<u8> = (0..rng.below(80)).map(|_| rng.next_u64() as u8).collect();
+            let _ = Table::parse(rng.next_u64() as u32, &bytes);
+        }
+    }
+
+    #[test]
+    fn hostile_numbers_do_not_make_the_recorder_look_for_ever() {
+        let t = tempfile::tempdir().unwrap();
+        let all = Definitions { places: vec![Dir::open(t.path()).unwrap()], found: Mutex::default() };
+        (0..1000).for_each(|n| assert!(all.table(n).is_none()));
+        std::fs::write(t.path().join("0.blocks"), [word(1, 1), reference(3, 1, 0x40)].concat()).unwrap();
+        assert!(all.table(1).is_none(), "nobody looks any more");
     }
 }

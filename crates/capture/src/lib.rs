@@ -56,6 +56,7 @@ pub mod protect;
 mod record;
 mod recover;
 mod ring;
+mod runs;
 pub mod sampled;
 mod sink;
 mod slots;

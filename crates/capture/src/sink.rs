@@ -98,6 +98,17 @@ impl Sink for FrameSink<'_> {
         self.spins += spins;
         taken
     }
+    fn strides(&self) -> Option<&[[u64; 2]]> {
+        let all_wanted = self.skip_refs == 0 && self.quota - self.stored >= BATCH_REFS;
+        self.encoder.strides().filter(|_| all_wanted)
+    }
+    fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) {
+        // `has_room` was asked before the batch, so the encoder takes them.
+        if self.encoder.follow(refs, tail) {
+            self.refs += refs as u64;
+            self.stored += refs as u64;
+        }
+    }
     #[inline]
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64) {
         if self.skip_refs > 0 || self.stored >= self.quota {

@@ -1,9 +1,9 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
-use crate::blocks::{Blocks, Definitions, Expanded};
+use crate::blocks::Definitions;
+use crate::runs::Runs;
 use homenode_base::CpuMask;
 use homenode_base::ring::*;
 use homenode_trace::event::{AffinityHow, AllocSource, EventKind, SyncKind};
-use homenode_trace::frame::RawRef;
 use homenode_trace::record::Op;
 use std::sync::Arc;
 
@@ -14,6 +14,15 @@ pub(crate) trait Sink {
     /// The references that `slots` begins with and that each fill a slot ([`homenode_trace::frame::RawRef::of_slot`]); returns how
     /// many it took, which may be none.
     fn run(&mut self, slots: &[[u64; 2]]) -> usize;
+    /// If the references are predicted to go on round a cycle: what each adds to the address of the one before of its kind, as
+    /// [`homenode_trace::frame::FrameEncoder::strides`] says it.
+    fn strides(&self) -> Option<&[[u64; 2]]> {
+        None
+    }
+    /// So many references that are as predicted; `tail` are the slots of the last ones, as many as there are strides or all of them.
+    fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) {
+        let _ = (refs, tail);
+    }
     /// A reference.
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);
     /// An event; `stamp` is 0 where the slot has none.
@@ -28,9 +37,7 @@ pub(crate) struct Decoder {
     /// Slots that no producer writes; what follows them in their batch is skipped.
     pub(crate) damaged: u64,
     pending: Option<Pending>,
-    blocks: Blocks,
-    /// References of the batch that are to be handed over.
-    run: Expanded,
+    runs: Runs,
 }
 
 /// An event whose text may go on in the next slots.
@@ -48,7 +55,7 @@ const TEXT_MAX: usize = 4096;
 impl Decoder {
     /// A decoder of the slots of programs that write blocks.
     pub(crate) fn with_blocks(definitions: Arc<Definitions>) -> Decoder {
-        Decoder { blocks: Blocks::of(definitions), ..Decoder::default() }
+        Decoder { runs: Runs::of(definitions), ..Decoder::default() }
     }
     /// Decodes `slots`, which begin at ring position `at` and lie in one batch. With `last`, the batch may end in the middle
     /// of an event, because its producer is dead; what is incomplete is left out.
@@ -68,7 +75,7 @@ impl Decoder {
                 self.flush(sink);
             }
             if w0 & W0_BLOCK != 0 {
-                match self.run(&slots[i..], sink) {
+                match self.runs.take(&slots[i..], sink) {
                     0 => return self.damaged += u64::from(!last),
                     used => i += used,
                 }
@@ -92,33 +99,6 @@ impl Decoder {
             let op = Op::ALL[(w0 >> W0_OP_SHIFT & 3) as usize];
             sink.reference(w0 & W0_ADDR_MASK, size, op, w1 & W1_PC_MASK);
         }
-    }
-
-    /// Hands over the references with which `slots` begin, the first of them in a block, up to an event or a range; how many slots
-    /// they take, 0 if the block is none that can be known.
-    fn run(&mut self, slots: &[[u64; 2]], sink: &mut impl Sink) -> usize {
-        let mut at = 0;
-        while let Some(slot) = slots.get(at) {
-            let used = match slot[0] & W0_BLOCK != 0 && slot[0] & W0_EVENT == 0 {
-                true => self.blocks.expand(&slots[at..], &mut self.run).unwrap_or(0),
-                false => usize::from(RawRef::of_slot(slot).is_some() && self.run.push(*slot)),
-            };
-            if used == 0 {
-                break;
-            }
-            at += used;
-        }
-        let mut refs = self.run.take();
-        while let [first, rest @ ..] = refs {
-            let taken = sink.run(refs);
-            refs = &refs[taken..];
-            if taken == 0 {
-                // What is in the run was one.
-                RawRef::of_slot(first).into_iter().for_each(|r| sink.reference(r.addr, r.size, r.op, r.pc));
-                refs = rest;
-            }
-        }
-        at
     }
 
     /// The ring position of an event whose text may still go on: what comes later must be decoded together with it.

@@ -22,20 +22,23 @@ const BLOCK: u64 = 1 << 54;
 const COUNT_SHIFT: u32 = 56;
 /// Where the bits of the references that write stand in a header (`BLOCK_WRITES_SHIFT`).
 const WRITES_SHIFT: u32 = 32;
-/// Loads the thread's ring; `%r10` is free.
-const RING: &str = "\tmovq\thnrt_ring@gottpoff(%rip), %r10\n\tmovq\t%fs:(%r10), %r10\n";
+/// Loads the thread's ring; `%r10` is free. In code that may come into a library.
+const RING_ANYWHERE: &str = "\tmovq\thnrt_ring@gottpoff(%rip), %r10\n\tmovq\t%fs:(%r10), %r10\n";
+/// The same in code for executables, where the linker knows how far the variable is from the thread pointer.
+const RING_IN_EXECUTABLE: &str = "\tmovq\t%fs:hnrt_ring@tpoff, %r10\n";
 /// Loads the cursor of the ring (`RING_OFF_CURSOR`).
 const CURSOR: &str = "\tmovq\t64(%r10), %r11\n";
 /// Compares the cursor with the ring's limit (`RING_OFF_LIMIT`).
 const ROOM: &str = "\tcmpq\t88(%r10), %r11\n";
 
 /// The assembly language for x86-64 in `source`, in the syntax that gcc and clang write, with blocks; `None` if nothing is to
-/// be replaced.
-pub fn filter(source: &str) -> Option<String> {
+/// be replaced. `executable`: it will not come into a library.
+pub fn filter(source: &str, executable: bool) -> Option<String> {
     if !source.contains("__tsan_") || source.contains(".intel_syntax") {
         return None;
     }
-    let mut filter = Filter { jumped: jumped_to(source), ..Filter::default() };
+    let ring = if executable { RING_IN_EXECUTABLE } else { RING_ANYWHERE };
+    let mut filter = Filter { ring, jumped: jumped_to(source), ..Filter::default() };
     source.lines().for_each(|line| filter.line(line));
     filter.end_block();
     filter.finish()
@@ -53,6 +56,8 @@ struct Call {
 
 #[derive(Default)]
 struct Filter<'a> {
+    /// Instructions that load the thread's ring.
+    ring: &'static str,
     /// Local labels that something other than debugging information refers to.
     jumped: HashSet<&'a str>,
     out: Vec<Cow<'a, str>>,
@@ -109,6 +114,7 @@ impl<'a> Filter<'a> {
         let n = self.number;
         self.number += 1;
         let _ = write!(self.blocks, "\t.section\thn_blocks,{section}\n\t.balign\t8\n.Lhnd{n}:\n\t.quad\t{header:#x}\n");
+        let load_ring = self.ring;
         let (mut ring, mut cursor, mut before) = (true, true, calls[0].at);
         for (i, call) in calls.iter().enumerate() {
             for line in &self.out[before + 1..call.at.max(before + 1)] {
@@ -121,11 +127,11 @@ impl<'a> Filter<'a> {
                 let header = format!("\tmovq\t.Lhnd{n}(%rip), %rdx\n\tmovq\t%rdx, (%r11)\n");
                 let _ = write!(
                     code,
-                    "{RING}{CURSOR}{ROOM}\tjbe\t.Lhnr{n}\n\tcall\t__homenode_room@PLT\n.Lhnr{n}:\n{header}"
+                    "{load_ring}{CURSOR}{ROOM}\tjbe\t.Lhnr{n}\n\tcall\t__homenode_room@PLT\n.Lhnr{n}:\n{header}"
                 );
             } else {
                 let ring_needed = last || !cursor;
-                code.push_str(if ring_needed && !ring { RING } else { "" });
+                code.push_str(if ring_needed && !ring { load_ring } else { "" });
                 code.push_str(if cursor { "" } else { CURSOR });
                 (ring, cursor) = (ring || ring_needed, true);
             }
@@ -258,12 +264,13 @@ mod tests {
     /// `|` where a block begins.
     fn shape(source: &str) -> String {
         let mut shape = String::new();
-        for line in filter(source).unwrap_or_default().lines() {
+        for line in filter(source, false).unwrap_or_default().lines() {
             match line.trim() {
                 "movq\t64(%r10), %r11" => shape.push('c'),
                 "movq\t%fs:(%r10), %r10" => shape.push('r'),
                 line if line.starts_with(".Lhns") && line.ends_with("_0:") => shape.push('|'),
-                line => shape.push_str(line.strip_prefix("movq\t%rdi, ").and_then(|l| l.strip_suffix("(%r11)")).unwrap_or("")),
+                line => shape
+                    .push_str(line.strip_prefix("movq\t%rdi, ").and_then(|l| l.strip_suffix("(%r11)")).unwrap_or("")),
             }
         }
         shape
@@ -285,7 +292,10 @@ mod tests {
         assert_eq!(shape(&text(&[read, "\t.loc 1 2 3\n\t.cfi_def_cfa_offset 16\n.LVL1:\n", write].concat())), "|rc816");
         let jumped = [read, ".L2:\n", write, "\tjmp\t.L2\n"].concat();
         assert_eq!(shape(&text(&jumped)), "|rc8|rc8", "somebody jumps there");
-        assert_eq!(shape(&text(&read.repeat(17))), format!("|rc{}|rc816", (1..=15).map(|i| (8 * i).to_string()).collect::<String>()));
+        assert_eq!(
+            shape(&text(&read.repeat(17))),
+            format!("|rc{}|rc816", (1..=15).map(|i| (8 * i).to_string()).collect::<String>())
+        );
     }
 
     #[test]
@@ -308,19 +318,19 @@ mod tests {
             "\tcall\t__tsan_func_entry\n",
             "\tcall\t__tsan_read32\n",
         ] {
-            assert_eq!(filter(&text(body)), None, "{body}");
+            assert_eq!(filter(&text(body), true), None, "{body}");
         }
-        assert!(filter(&text("\tcall\t__tsan_volatile_write8\n")).is_some());
+        assert!(filter(&text("\tcall\t__tsan_volatile_write8\n"), true).is_some());
         let read = "\tcall\t__tsan_read8\n";
-        assert_eq!(filter(&format!("\t.intel_syntax noprefix\n{}", text(read))), None);
-        assert_eq!(filter(&format!("\t.section\t.mine,\"ax\"\nf:\n{read}")), None, "who knows what links it");
-        assert_eq!(filter(&format!("\t.text\n\t.previous\nf:\n{read}")), None);
+        assert_eq!(filter(&format!("\t.intel_syntax noprefix\n{}", text(read)), true), None);
+        assert_eq!(filter(&format!("\t.section\t.mine,\"ax\"\nf:\n{read}"), true), None, "who knows what links it");
+        assert_eq!(filter(&format!("\t.text\n\t.previous\nf:\n{read}"), true), None);
     }
 
     #[test]
     fn blocks_of_functions_that_may_be_left_out_are_left_out_with_them() {
         let text = "\t.section\t.text._Z1fv,\"axG\",@progbits,_Z1fv,comdat\nf:\n\tcall\t__tsan_read8\n\tret\n";
-        assert!(filter(text).unwrap().contains("hn_blocks,\"awG\",@progbits,_Z1fv,comdat\n"));
+        assert!(filter(text, true).unwrap().contains("hn_blocks,\"awG\",@progbits,_Z1fv,comdat\n"));
     }
 
     #[test]
@@ -338,7 +348,7 @@ mod tests {
     #[test]
     fn a_header_says_how_many_references_there_are_and_which_of_them_write() {
         let body = "\tcall\t__tsan_read8\n\tcall\t__tsan_write2\n\tcall\t__tsan_read1\n";
-        let out = filter(&text(body)).unwrap();
+        let out = filter(&text(body), true).unwrap();
         assert!(out.contains(&format!("\t.quad\t{:#x}\n", 1u64 << 54 | 3 << 56 | 0b010 << 32)), "{out}");
         assert!(out.contains(".Lhne0_1-.Lhns0_1, 1, 1, 0\n"), "{out}");
         assert!(out.contains("\taddq\t$32, %r11\n"), "{out}");

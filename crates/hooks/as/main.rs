@@ -13,6 +13,9 @@ use std::process::{Command, Stdio, exit};
 /// Options whose value is the next argument.
 const WITH_VALUE: &[&str] = &["-o", "-I", "--MD", "--defsym", "--debug-prefix-map"];
 
+/// Definition by which the compiler's command line says that the code is for an executable.
+const EXECUTABLE: &str = "__homenode_executable=1";
+
 /// Where the assembler is to read.
 enum Input {
     /// The file that this argument names.
@@ -23,11 +26,16 @@ enum Input {
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let assembler = assembler();
+    let executable = args.iter().any(|arg| arg == EXECUTABLE);
     let (text, without) = match input(&args) {
-        Some(Input::File(at)) => {
-            (std::fs::read_to_string(&args[at]).ok().and_then(|t| blocks::filter(&t)).map(String::into_bytes), Some(at))
-        }
-        Some(Input::Standard) => (Some(standard()), None),
+        Some(Input::File(at)) => (
+            std::fs::read_to_string(&args[at])
+                .ok()
+                .and_then(|t| blocks::filter(&t, executable))
+                .map(String::into_bytes),
+            Some(at),
+        ),
+        Some(Input::Standard) => (Some(standard(executable)), None),
         None => (None, None),
     };
     let mut command = Command::new(&assembler);
@@ -52,11 +60,11 @@ fn fail(assembler: &OsStr, e: &std::io::Error) -> ! {
     exit(1)
 }
 
-fn standard() -> Vec<u8> {
+fn standard(executable: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     // What cannot be read, the assembler would not have read either.
     let _ = std::io::stdin().read_to_end(&mut bytes);
-    std::str::from_utf8(&bytes).ok().and_then(blocks::filter).map_or(bytes, String::into_bytes)
+    std::str::from_utf8(&bytes).ok().and_then(|text| blocks::filter(text, executable)).map_or(bytes, String::into_bytes)
 }
 
 /// The only input, if what it holds is for x86-64.

@@ -114,6 +114,9 @@ fn instrument(toolchain: &Toolchain, flags: &Flags, archive: &Path, out: &mut Ve
         // The assembler that makes calls of the entry points into blocks.
         push("-B");
         out.push(archive.parent().unwrap_or(Path::new("/")).as_os_str().to_os_string());
+        if !flags.library {
+            out.push(OsString::from("-Wa,--defsym,__homenode_executable=1"));
+        }
         if toolchain.family == Family::Clang {
             out.push(OsString::from("-fno-integrated-as"));
         }

@@ -83,6 +83,8 @@ pub(crate) struct Flags {
     pub(crate) openmp: bool,
     /// Strips symbols when linking.
     pub(crate) strips: bool,
+    /// Is code that may come into a library.
+    pub(crate) library: bool,
     /// Is for another machine than the compiler's own, or another model of code.
     pub(crate) elsewhere: bool,
 }
@@ -120,13 +122,15 @@ impl Flags {
     fn option(&mut self, text: &str) {
         match text {
             "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only" | "--precompile" | "-emit-ast" => self.stops = true,
-            "-shared" | "--shared" => self.shared = true,
+            "-shared" | "--shared" => (self.shared, self.library) = (true, true),
             "-r" | "--relocatable" => self.relocatable = true,
             "-static" | "--static" | "-static-pie" => self.fully_static = true,
             "-Wl,-z,defs" | "-Wl,--no-undefined" | "-Wl,-no-undefined" => self.no_undefined = true,
             "-s" | "-Wl,-s" | "-Wl,--strip-all" => self.strips = true,
             "-fno-sanitize=thread" | "-fno-sanitize=all" => self.opted_out = true,
             "-fno-lto" => self.lto = false,
+            "-fPIC" | "-fpic" => self.library = true,
+            "-fno-PIC" | "-fno-pic" | "-fPIE" | "-fpie" | "-fno-pie" | "-fno-PIE" => self.library = false,
             "-m32" | "-mx32" | "-m16" => self.elsewhere = true,
             "-fno-openmp" => self.openmp = false,
             _ if text == "-fopenmp" || text.starts_with("-fopenmp=") => self.openmp = true,

@@ -116,7 +116,13 @@ mod tests {
         let places: Vec<_> = found.iter().map(|i| (i.ip(), i.next_ip(), i.is_call_near())).collect();
         assert_eq!(
             places,
-            [(0x1000, 0x1001, false), (0x1001, 0x1005, true), (0x1005, 0x1006, false), (0x1006, 0x100b, true), (0x100b, 0x100c, false)]
+            [
+                (0x1000, 0x1001, false),
+                (0x1001, 0x1005, true),
+                (0x1005, 0x1006, false),
+                (0x1006, 0x100b, true),
+                (0x100b, 0x100c, false)
+            ]
         );
         assert_eq!(inlined.name(found[1].near_branch_target()), Some("__tsan_read"));
         assert_eq!(inlined.name(found[3].near_branch_target()), Some("__tsan_write"));

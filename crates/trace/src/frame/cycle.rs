@@ -133,18 +133,31 @@ impl Cycle {
 
     /// Takes note of slots that are as expected.
     fn note(&mut self, slots: &[[u64; 2]]) {
+        self.follow(slots.len(), slots);
+    }
+
+    /// Takes note of `refs` references that are as expected; `tail` are the slots of the last ones, at least of one iteration if they are as many.
+    pub(super) fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) {
         let len = self.keys.len();
-        let mut iteration = &slots[slots.len().saturating_sub(len)..];
-        let end = self.wrap(self.at + slots.len());
-        let mut place = if slots.len() < len { self.at } else { end };
+        let mut iteration = &tail[tail.len().saturating_sub(len)..];
+        let end = self.wrap(self.at + refs);
+        let mut place = if refs < len { self.at } else { end };
         while !iteration.is_empty() {
             let (now, rest) = iteration.split_at(iteration.len().min(len - place));
             self.last[place..place + now.len()].copy_from_slice(now);
             (iteration, place) = (rest, 0);
         }
         self.at = end;
-        self.walked += slots.len();
-        self.saved = SAVED_MAX.min(self.saved + slots.len().min(SAVED_MAX as usize) as i32);
+        self.walked += refs;
+        self.saved = SAVED_MAX.min(self.saved + refs.min(SAVED_MAX as usize) as i32);
+    }
+
+    /// The strides of the keys from the one that is expected next on, if the last references, one of each, were of these keys in this order.
+    pub(super) fn strides(&self) -> Option<&[[u64; 2]]> {
+        let len = self.keys.len();
+        let once = self.active && !self.spins && self.walked >= len;
+        // Steps are repeated, so that an iteration can be taken from any place on.
+        once.then(|| self.steps.get(self.at..self.at + len)).flatten()
     }
 
     /// The key that is expected next; its entry in `entries` is brought up to date. With it the address of the reference before.
@@ -196,9 +209,10 @@ impl Cycle {
     }
 }
 
-/// How many of the first slots `now` are those of an iteration `before` plus the steps; all three are equally long.
+/// How many of the first slots `now` are those of an iteration `before` plus the steps; all three are equally long. A word whose upper 16 bits
+/// change is not.
 #[inline]
-fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usize {
+pub fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usize {
     let (blocks, _) = now.as_chunks::<BLOCK>();
     let mut done = 0;
     for ((now, before), steps) in blocks.iter().zip(before.as_chunks::<BLOCK>().0).zip(steps.as_chunks::<BLOCK>().0) {
@@ -215,12 +229,12 @@ fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usi
 /// it should be is none that a slot can hold.
 #[inline]
 fn difference<const N: usize>(now: &[[u64; 2]; N], before: &[[u64; 2]; N], steps: &[[u64; 2]; N]) -> u64 {
-    let (mut sums, mut above) = ([0; 2], 0);
+    let (mut sums, mut above) = ([0; 2], [0; 2]);
     for i in 0..N {
         for word in 0..2 {
             sums[word] |= now[i][word].wrapping_sub(before[i][word]).wrapping_sub(steps[i][word]);
+            above[word] |= now[i][word] ^ before[i][word];
         }
-        above |= now[i][0] ^ before[i][0];
     }
-    sums[0] | sums[1] | (above & !W0_ADDR_MASK)
+    sums[0] | sums[1] | ((above[0] | above[1]) & !W0_ADDR_MASK)
 }

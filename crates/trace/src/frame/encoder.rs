@@ -263,6 +263,23 @@ impl FrameEncoder {
         self.look_at = self.hot.refs + self.pause;
     }
 
+    /// If predictions go round a cycle of keys: how much each of them adds to the address of its last reference (first word; the other is 0),
+    /// in the order in which they are expected now. The last references were one of each, in this order.
+    pub fn strides(&self) -> Option<&[[u64; 2]]> {
+        self.cycle.strides()
+    }
+
+    /// Appends `refs` references that are as [`FrameEncoder::strides`] says, whose last ones are `tail`: as many as there are strides, or
+    /// all of them. False (and nothing done) if they do not fit.
+    pub fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) -> bool {
+        let fits = self.cycle.active && refs <= FRAME_REFS_MAX - self.hot.refs;
+        if fits {
+            self.cycle.follow(refs, tail);
+            self.hot.refs += refs;
+        }
+        fits
+    }
+
     /// As [`FrameEncoder::by_one`] for an encoder that is in a cycle, and may not be afterwards. Goes on at most to the next
     /// address that was not expected.
     fn in_cycle(&mut self, slots: &[[u64; 2]]) -> (usize, u64, bool) {

@@ -235,6 +235,41 @@ pub const RING_OFF_JOURNAL: u64 = 2048;
 /// Bytes of one record of the journal.
 pub const RING_JOURNAL_BYTES: u64 = 64;
 
+/// Slots of which it is found out at once whether they are as expected.
+const COMPARED: usize = 8;
+
+/// How many of the first slots `now` are those of an iteration `before` plus the steps; all three are equally long. A word whose upper 16 bits
+/// change is not.
+#[inline]
+pub fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usize {
+    let (blocks, _) = now.as_chunks::<COMPARED>();
+    let mut done = 0;
+    for ((now, before), steps) in
+        blocks.iter().zip(before.as_chunks::<COMPARED>().0).zip(steps.as_chunks::<COMPARED>().0)
+    {
+        if difference(now, before, steps) != 0 {
+            break;
+        }
+        done += COMPARED;
+    }
+    let slots = now[done..].iter().zip(&before[done..]).zip(&steps[done..]);
+    done + slots.take_while(|((n, b), s)| difference(&[**n], &[**b], &[**s]) == 0).count()
+}
+
+/// 0 if all slots `now` are those `before` plus the steps. An address that grows into the bits above it is not: the one that
+/// it should be is none that a slot can hold.
+#[inline]
+fn difference<const N: usize>(now: &[[u64; 2]; N], before: &[[u64; 2]; N], steps: &[[u64; 2]; N]) -> u64 {
+    let (mut sums, mut above) = ([0; 2], [0; 2]);
+    for i in 0..N {
+        for word in 0..2 {
+            sums[word] |= now[i][word].wrapping_sub(before[i][word]).wrapping_sub(steps[i][word]);
+            above[word] |= now[i][word] ^ before[i][word];
+        }
+    }
+    sums[0] | sums[1] | ((above[0] | above[1]) & !W0_ADDR_MASK)
+}
+
 /// The layout as a C header; each name is prefixed with `HN_`.
 pub fn c_header() -> String {
     let mut text = String::from(

@@ -44,12 +44,12 @@ struct Table {
 }
 
 impl Definitions {
-    /// Those of the recording that this control file belongs to.
+    /// Definitions of the recording that this control file belongs to.
     pub(crate) fn of(control: &Control) -> Arc<Definitions> {
         Arc::new(Definitions { places: control.places(), found: Mutex::default() })
     }
 
-    /// Those that a test made, numbered from 1 on.
+    /// Definitions that a test made, numbered from 1 on.
     #[cfg(test)]
     pub(crate) fn made(blocks: &[Vec<[u64; 2]>]) -> Arc<Definitions> {
         let ends = blocks.iter().scan(0, |end, block| {

@@ -57,6 +57,8 @@ mod record;
 mod recover;
 mod ring;
 mod runs;
+#[cfg(test)]
+mod runs_tests;
 pub mod sampled;
 mod sink;
 mod slots;

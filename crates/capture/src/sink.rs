@@ -1,11 +1,32 @@
 //! Takes decoded slots into a frame and a list of events, within a quota.
 use crate::ring::Consumed;
-use crate::slots::Sink;
 use homenode_base::ring::BATCH_REFS;
 use homenode_trace::Event;
 use homenode_trace::event::EventKind;
 use homenode_trace::frame::FrameEncoder;
 use homenode_trace::record::Op;
+
+/// Takes what a ring says, in program order.
+pub(crate) trait Sink {
+    /// A batch begins.
+    fn stamp(&mut self, ticks: u64);
+    /// The references that `slots` begins with and that each fill a slot ([`homenode_trace::frame::RawRef::of_slot`]); returns how
+    /// many it took, which may be none.
+    fn run(&mut self, slots: &[[u64; 2]]) -> usize;
+    /// If the references are predicted to go on round a cycle: what each adds to the address of the one before of its kind, as
+    /// [`homenode_trace::frame::FrameEncoder::strides`] says it.
+    fn strides(&self) -> Option<&[[u64; 2]]> {
+        None
+    }
+    /// So many references that are as predicted; `tail` are the slots of the last ones, as many as there are strides or all of them.
+    fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) {
+        let _ = (refs, tail);
+    }
+    /// A reference.
+    fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);
+    /// An event; `stamp` is 0 where the slot has none.
+    fn event(&mut self, kind: EventKind, stamp: u64);
+}
 
 /// Sink of decoded slots: a frame and a list of events, filled within a quota.
 pub(crate) struct FrameSink<'a> {

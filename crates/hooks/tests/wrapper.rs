@@ -7,7 +7,6 @@ use homenode_hooks::compile::{CompilePlan, plan_with};
 use homenode_hooks::toolchain::{Family, Toolchain};
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 use support::Recording;
 use support::build::{COMPILERS, compile, program, source};
 

@@ -1,7 +1,8 @@
 //! One ring as a list of events with times. References in it (of a program built with the hooks) are left out: here the
 //! samples are the references.
 use crate::ring::{Consumed, Ring};
-use crate::slots::{Decoder, Sink};
+use crate::sink::Sink;
+use crate::slots::Decoder;
 use homenode_base::ring::BATCH_SLOTS;
 use homenode_trace::event::EventKind;
 use homenode_trace::frame::RawRef;

@@ -28,7 +28,7 @@ struct Hook {
 }
 
 impl Inlined {
-    /// Those of a file; none where what it says of them cannot be.
+    /// Hooks of a file; none where what it says of them cannot be.
     pub(super) fn of(file: &object::File<'_>) -> Inlined {
         let section = file.section_by_name(SECTION);
         let said = section.and_then(|s| Some((s.address(), s.data().ok()?)));

@@ -7,14 +7,12 @@
 //! costs its token and the cycle goes on.
 use super::predict::Entry;
 use super::slot;
-use homenode_base::ring::W0_ADDR_MASK;
+use homenode_base::ring::as_expected;
 
 /// Most keys of a cycle.
 const KEYS_MAX: usize = 256;
 /// Steps are repeated so far beyond one iteration that the slots of a batch are compared in one go.
 const AHEAD: usize = 64;
-/// Slots of which it is found out at once whether they are as expected.
-const BLOCK: usize = 8;
 /// What a miss costs, in references that the cycle must have saved before.
 const MISS: i32 = 12;
 /// Savings beyond which no more is put by.
@@ -207,34 +205,4 @@ impl Cycle {
             e.addr_missed = self.missed[place] == when;
         }
     }
-}
-
-/// How many of the first slots `now` are those of an iteration `before` plus the steps; all three are equally long. A word whose upper 16 bits
-/// change is not.
-#[inline]
-pub fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usize {
-    let (blocks, _) = now.as_chunks::<BLOCK>();
-    let mut done = 0;
-    for ((now, before), steps) in blocks.iter().zip(before.as_chunks::<BLOCK>().0).zip(steps.as_chunks::<BLOCK>().0) {
-        if difference(now, before, steps) != 0 {
-            break;
-        }
-        done += BLOCK;
-    }
-    let slots = now[done..].iter().zip(&before[done..]).zip(&steps[done..]);
-    done + slots.take_while(|((n, b), s)| difference(&[**n], &[**b], &[**s]) == 0).count()
-}
-
-/// 0 if all slots `now` are those `before` plus the steps. An address that grows into the bits above it is not: the one that
-/// it should be is none that a slot can hold.
-#[inline]
-fn difference<const N: usize>(now: &[[u64; 2]; N], before: &[[u64; 2]; N], steps: &[[u64; 2]; N]) -> u64 {
-    let (mut sums, mut above) = ([0; 2], [0; 2]);
-    for i in 0..N {
-        for word in 0..2 {
-            sums[word] |= now[i][word].wrapping_sub(before[i][word]).wrapping_sub(steps[i][word]);
-            above[word] |= now[i][word] ^ before[i][word];
-        }
-    }
-    sums[0] | sums[1] | ((above[0] | above[1]) & !W0_ADDR_MASK)
 }

@@ -13,7 +13,6 @@ mod predict;
 mod slot;
 
 use crate::record::Op;
-pub use cycle::as_expected;
 pub use decoder::{DecodedFrame, decode_frame, frame_sites};
 pub use encoder::{FrameEncoder, RawRef};
 

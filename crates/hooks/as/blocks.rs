@@ -33,7 +33,7 @@ const ROOM: &str = "\tcmpq\t88(%r10), %r11\n";
 
 /// The assembly language for x86-64 in `source`, in the syntax that gcc and clang write, with blocks; `None` if nothing is to
 /// be replaced. `executable`: it will not come into a library.
-pub fn filter(source: &str, executable: bool) -> Option<String> {
+pub(crate) fn filter(source: &str, executable: bool) -> Option<String> {
     if !source.contains("__tsan_") || source.contains(".intel_syntax") {
         return None;
     }

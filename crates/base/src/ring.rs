@@ -242,32 +242,36 @@ const COMPARED: usize = 8;
 /// change is not.
 #[inline]
 pub fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usize {
-    let (blocks, _) = now.as_chunks::<COMPARED>();
     let mut done = 0;
-    for ((now, before), steps) in
-        blocks.iter().zip(before.as_chunks::<COMPARED>().0).zip(steps.as_chunks::<COMPARED>().0)
-    {
-        if difference(now, before, steps) != 0 {
+    let chunks = now.as_chunks().0.iter().zip(before.as_chunks().0).zip(steps.as_chunks().0);
+    for ((now, before), steps) in chunks {
+        if difference_of_many(now, before, steps) != 0 {
             break;
         }
         done += COMPARED;
     }
     let slots = now[done..].iter().zip(&before[done..]).zip(&steps[done..]);
-    done + slots.take_while(|((n, b), s)| difference(&[**n], &[**b], &[**s]) == 0).count()
+    done + slots.take_while(|((now, before), steps)| difference(now, before, steps) == [0; 2]).count()
 }
 
-/// 0 if all slots `now` are those `before` plus the steps. An address that grows into the bits above it is not: the one that
-/// it should be is none that a slot can hold.
-#[inline]
-fn difference<const N: usize>(now: &[[u64; 2]; N], before: &[[u64; 2]; N], steps: &[[u64; 2]; N]) -> u64 {
-    let (mut sums, mut above) = ([0; 2], [0; 2]);
-    for i in 0..N {
-        for word in 0..2 {
-            sums[word] |= now[i][word].wrapping_sub(before[i][word]).wrapping_sub(steps[i][word]);
-            above[word] |= now[i][word] ^ before[i][word];
-        }
+/// 0 if all slots `now` are those `before` plus the steps. A function of its own: compilers then take both words of a slot at once, and do not
+/// where it stands in another one.
+#[inline(never)]
+fn difference_of_many(now: &[[u64; 2]; COMPARED], before: &[[u64; 2]; COMPARED], steps: &[[u64; 2]; COMPARED]) -> u64 {
+    let mut all = [0; 2];
+    for i in 0..COMPARED {
+        let [a, b] = difference(&now[i], &before[i], &steps[i]);
+        all = [all[0] | a, all[1] | b];
     }
-    sums[0] | sums[1] | ((above[0] | above[1]) & !W0_ADDR_MASK)
+    all[0] | all[1]
+}
+
+/// 0 for each word that is the one before plus its step. An address that grows into the bits above it is not: the one that
+/// it should be is none that a slot can hold.
+#[inline(always)]
+fn difference(now: &[u64; 2], before: &[u64; 2], steps: &[u64; 2]) -> [u64; 2] {
+    let word = |i: usize| now[i] ^ before[i].wrapping_add(steps[i]) | (now[i] ^ before[i]) & !W0_ADDR_MASK;
+    [word(0), word(1)]
 }
 
 /// The layout as a C header; each name is prefixed with `HN_`.

@@ -129,7 +129,14 @@ impl Table {
         rest.is_empty().then_some(Table { before, begins, slots })
     }
 
+    /// Whether it has block `number`.
+    #[inline]
+    fn has(&self, number: u32) -> bool {
+        (number.wrapping_sub(self.before).wrapping_sub(1) as usize) < self.begins.len() - 1
+    }
+
     /// The references of block `number`: their slots without addresses.
+    #[inline]
     fn get(&self, number: u32) -> Option<&[[u64; 2]]> {
         let at = number.checked_sub(self.before)?.checked_sub(1)? as usize;
         let (&begin, &end) = (self.begins.get(at)?, self.begins.get(at + 1)?);
@@ -141,14 +148,14 @@ impl Table {
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     all: Option<Arc<Definitions>>,
-    /// The table in which the last block was found.
-    last: Option<Arc<Table>>,
+    /// Tables that were needed so far; first the one in which the last block was found.
+    known: Vec<Arc<Table>>,
 }
 
 impl Blocks {
     /// Of these definitions.
     pub(crate) fn of(all: Arc<Definitions>) -> Blocks {
-        Blocks { all: Some(all), last: None }
+        Blocks { all: Some(all), known: Vec::new() }
     }
 
     /// Appends the references of the block with which `slots` begin as slots of one reference each, as far as `out` has room; how many
@@ -160,16 +167,32 @@ impl Blocks {
         let used = block_slots(refs as u64) as usize;
         let addresses = slots.get(..used)?.as_flattened().get(1..=refs)?;
         let number = (header & BLOCK_NUMBER_MASK) as u32;
-        if self.last.as_ref().is_none_or(|t| t.get(number).is_none()) {
-            self.last = Some(self.all.as_ref()?.table(number)?);
+        if self.known.first().is_none_or(|t| !t.has(number)) {
+            self.look_up(number)?;
         }
-        let definition = self.last.as_ref()?.get(number)?.get(..refs)?;
+        let definition = self.known.first()?.get(number)?.get(..refs)?;
         let room = out.slots.get_mut(out.len..out.len + refs)?;
         for ((to, &[bits, pc]), &address) in room.iter_mut().zip(definition).zip(addresses) {
             *to = [address & W0_ADDR_MASK | bits, pc];
         }
         out.len += refs;
         Some(used)
+    }
+}
+
+impl Blocks {
+    /// Puts the table with block `number` first.
+    fn look_up(&mut self, number: u32) -> Option<()> {
+        let at = self.known.iter().position(|t| t.has(number));
+        let at = match at {
+            Some(at) => at,
+            None => {
+                self.known.push(self.all.as_ref()?.table(number)?);
+                self.known.len() - 1
+            }
+        };
+        self.known.swap(0, at);
+        Some(())
     }
 }
 

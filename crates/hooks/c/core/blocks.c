@@ -29,11 +29,12 @@ __asm__(".pushsection .text\n"
 
 #define TABLES 256
 
-/* The blocks of one executable or library, in the order of their numbers. */
+/* The blocks of one executable or library as their file has them, and where each begins there. It may be closed while
+ * references of its code wait. */
 static struct table {
     uint32_t before; /* number before the first one */
     uint32_t count;
-    const struct hn_block **blocks;
+    const uint64_t **blocks;
 } tables[TABLES];
 static uint32_t table_count;
 
@@ -41,16 +42,17 @@ static struct hn_block *next_of(struct hn_block *b) {
     return (struct hn_block *)&b->refs[hnrt_block_refs(b->header)];
 }
 
-uintptr_t hnrt_block_pc(const struct hn_block_ref *ref) {
-    return (uintptr_t)ref + (intptr_t)ref->last;
+static uint64_t word_of(const struct hn_block_ref *ref) {
+    uint64_t pc = (uintptr_t)ref + (intptr_t)ref->last;
+    return (pc & HN_W1_PC_MASK) | REF_BITS(ref->code, ref->op);
 }
 
-/* What a block is; NULL if that is not known. */
-const struct hn_block *hnrt_block(uint64_t header) {
+/* What the references of a block are, a word each as in its file; NULL if that is not known. */
+const uint64_t *hnrt_block(uint64_t header) {
     uint32_t number = header & HN_BLOCK_NUMBER_MASK, n = __atomic_load_n(&table_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n; i++)
         if (number - tables[i].before - 1 < tables[i].count)
-            return tables[i].blocks[number - tables[i].before - 1];
+            return tables[i].blocks[number - tables[i].before - 1] + 1;
     return NULL;
 }
 
@@ -68,7 +70,7 @@ static void describe(uint64_t *to, struct hn_block *from, uint32_t count, uint32
     for (struct hn_block *b = from; count--; b = next_of(b)) {
         *to++ = b->header | ++before;
         for (unsigned i = 0; i < hnrt_block_refs(b->header); i++)
-            *to++ = (hnrt_block_pc(&b->refs[i]) & HN_W1_PC_MASK) | REF_BITS(b->refs[i].code, b->refs[i].op);
+            *to++ = word_of(&b->refs[i]);
     }
 }
 
@@ -77,28 +79,27 @@ static void *memory(size_t bytes) {
     return os_failed(at) ? NULL : (void *)at;
 }
 
-/* For the process itself, which has to know where pages are drawn. */
-static bool remember(struct hn_block *from, uint32_t count, uint32_t before) {
-    if (!hnrt_pages_drawn)
-        return true;
-    const struct hn_block **blocks = table_count < TABLES ? memory(count * sizeof *blocks) : NULL;
+/* Keeps what a file says for the process itself, which has to know where pages are drawn. */
+static bool remember(const uint64_t *words, uint32_t count, uint32_t before) {
+    const uint64_t **blocks = table_count < TABLES ? memory(count * sizeof *blocks) : NULL;
     if (!blocks)
         return false;
-    struct hn_block *b = from;
-    for (uint32_t i = 0; i < count; i++, b = next_of(b))
-        blocks[i] = b;
+    for (uint32_t i = 0; i < count; i++, words += 1 + hnrt_block_refs(words[0]))
+        blocks[i] = words;
     tables[table_count] = (struct table){before, count, blocks};
     __atomic_store_n(&table_count, table_count + 1, __ATOMIC_RELEASE);
     return true;
 }
 
 static bool define(struct hn_block *from, uint64_t bytes, uint32_t count, uint32_t before) {
-    uint64_t *text = memory(bytes);
-    if (!text)
+    uint64_t *words = memory(bytes);
+    if (!words)
         return false;
-    describe(text, from, count, before);
-    bool done = hnrt_file_of_blocks(before, text, bytes) && remember(from, count, before);
-    os(SYS_munmap, text, bytes);
+    describe(words, from, count, before);
+    bool done = hnrt_file_of_blocks(before, words, bytes);
+    if (done && hnrt_pages_drawn)
+        return remember(words, count, before);
+    os(SYS_munmap, words, bytes);
     return done;
 }
 

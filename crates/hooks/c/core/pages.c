@@ -46,15 +46,14 @@ NOINLINE void hnrt_kept(void) {
     t->kept++;
 }
 
-/* The references of a block that are to be recorded; what they are was said to the recorder. */
+/* The references of a block that are to be recorded. */
 static void settle_block(struct hn_thread *t, const uint64_t *slot, unsigned refs) {
-    const struct hn_block *block = hnrt_block(slot[0]);
-    if (!block)
+    const uint64_t *words = hnrt_block(slot[0]);
+    if (!words)
         t->left_out += refs;
-    for (unsigned i = 0; block && i < refs; i++) {
-        const struct hn_block_ref *ref = &block->refs[i];
-        hnrt_plain_anywhere((const void *)(uintptr_t)slot[1 + i], ref->code, ref->op, hnrt_block_pc(ref));
-    }
+    for (unsigned i = 0; words && i < refs; i++)
+        hnrt_plain_anywhere((const void *)(uintptr_t)slot[1 + i], words[i] >> HN_W0_SIZE_SHIFT & 15,
+                            words[i] >> HN_W0_OP_SHIFT & 3, words[i] & HN_W1_PC_MASK);
 }
 
 /* Puts those references of a thread into its ring that wait in its batch. Single ones are there because they are recorded. */

@@ -452,8 +452,7 @@ struct hn_block {
     uint64_t header;
     struct hn_block_ref refs[];
 };
-const struct hn_block *hnrt_block(uint64_t header);
-uintptr_t hnrt_block_pc(const struct hn_block_ref *ref);
+const uint64_t *hnrt_block(uint64_t header);
 void hnrt_block_abandoned(struct hn_thread *t);
 bool hnrt_file_of_blocks(uint32_t before, const uint64_t *words, uint64_t bytes);
 

@@ -112,25 +112,25 @@ impl FrameEncoder {
         if self.batches.len() >= STAMPS_MAX {
             return false;
         }
-        self.close_batch(tsc);
+        self.close_batch();
         self.batches.push(Batch { refs: 0, begin: tsc });
         true
     }
 
-    /// Gives the references since the last stamp to its batch. More than a batch holds go on in further batches, of which each begins
-    /// when it would if the references had followed each other evenly up to `end`.
-    fn close_batch(&mut self, end: u64) {
-        let all = self.hot.refs - self.batch_start;
+    /// Gives the references since the last stamp to its batch; more than a batch holds go on in further batches that
+    /// begin with the same stamp.
+    fn close_batch(&mut self) {
+        let mut refs = self.hot.refs - self.batch_start;
         self.batch_start = self.hot.refs;
-        if all > 0 && self.batches.is_empty() {
+        if refs > 0 && self.batches.is_empty() {
             self.batches.push(Batch::default());
         }
         let Some(last) = self.batches.last_mut() else { return };
-        last.refs = all.min(BATCH_REFS_MAX) as u32;
-        let (begin, time) = (last.begin, end.saturating_sub(last.begin));
-        for before in (BATCH_REFS_MAX..all).step_by(BATCH_REFS_MAX) {
-            let passed = (u128::from(time) * before as u128 / all as u128) as u64;
-            self.batches.push(Batch { refs: (all - before).min(BATCH_REFS_MAX) as u32, begin: begin + passed });
+        last.refs = refs.min(BATCH_REFS_MAX) as u32;
+        let begin = last.begin;
+        while refs > BATCH_REFS_MAX {
+            refs -= BATCH_REFS_MAX;
+            self.batches.push(Batch { refs: refs.min(BATCH_REFS_MAX) as u32, begin });
         }
     }
 
@@ -379,7 +379,7 @@ impl FrameEncoder {
     /// Ends the frame: appends its bytes to `out`. `end` is the stamp after the last reference. An empty frame is a frame
     /// too. The encoder must `begin` again afterwards.
     pub fn finish(&mut self, end: u64, codec: Codec, out: &mut Vec<u8>) {
-        self.close_batch(end);
+        self.close_batch();
         self.raw.clear();
         self.write_keys();
         self.write_batches(end);

@@ -19,7 +19,7 @@ pub use encoder::{FrameEncoder, RawRef};
 /// Most references in one frame.
 pub const FRAME_REFS_MAX: usize = 65_536;
 /// Most references between two stamps.
-pub const BATCH_REFS_MAX: usize = 64;
+pub const BATCH_REFS_MAX: usize = 128;
 /// Most batches in one frame; batches may be empty.
 pub const FRAME_BATCHES_MAX: usize = 65_536;
 

@@ -75,7 +75,7 @@ impl Builder {
             numbers: HashMap::new(),
             generations: HashMap::new(),
             clock: 0,
-            batch_refs: BATCH_REFS_MAX - 1,
+            batch_refs: 63,
             frame_refs: FRAME_REFS_MAX,
             codec: Codec::Lz4,
         };
@@ -83,7 +83,7 @@ impl Builder {
         b
     }
 
-    /// References between two stamps, 1 to [`BATCH_REFS_MAX`] (63 unless set: what the rings of the recorder hold).
+    /// References between two stamps, 1 to [`BATCH_REFS_MAX`] (63 unless set: what slots alone of a batch of the recorder's rings hold).
     pub fn batch_refs(&mut self, n: usize) -> &mut Builder {
         self.batch_refs = n.clamp(1, BATCH_REFS_MAX);
         self

@@ -91,16 +91,13 @@ static bool remember(const uint64_t *words, uint32_t count, uint32_t before) {
     return true;
 }
 
+/* The words stay: a hole where they were would draw the program's own mappings to other places than without a recorder. */
 static bool define(struct hn_block *from, uint64_t bytes, uint32_t count, uint32_t before) {
     uint64_t *words = memory(bytes);
     if (!words)
         return false;
     describe(words, from, count, before);
-    bool done = hnrt_file_of_blocks(before, words, bytes);
-    if (done && hnrt_pages_drawn)
-        return remember(words, count, before);
-    os(SYS_munmap, words, bytes);
-    return done;
+    return hnrt_file_of_blocks(before, words, bytes) && (!hnrt_pages_drawn || remember(words, count, before));
 }
 
 /* Called by each object that has blocks, before other constructors, with those of its executable or library. */

@@ -223,6 +223,8 @@ int main(int argc, char **argv) {
             void *before = (void *)page;
             attach(id, 1);
             shmdt(before);
+            /* As in `moved`: the named semaphores would come to lie there. */
+            need(mmap(before, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
         }
         if (moves)
             move();

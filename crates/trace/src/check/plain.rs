@@ -160,7 +160,7 @@ fn runs(r: &mut Bytes<'_>, count: usize) -> Option<Vec<u64>> {
 fn batches(r: &mut Bytes<'_>, count: u64, frame: &mut PlainFrame) -> Option<()> {
     let batches = r.number().filter(|&n| n <= 65_536)? as usize;
     while frame.batches.len() < batches {
-        let (refs, times) = (r.number().filter(|&n| n <= 64)?, r.number()?);
+        let (refs, times) = (r.number().filter(|&n| n <= 128)?, r.number()?);
         if times == 0 || times > (batches - frame.batches.len()) as u64 {
             return None;
         }

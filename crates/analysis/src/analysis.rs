@@ -2,7 +2,7 @@
 use crate::attribution::{Attribution, Use};
 use crate::confidence::Confidence;
 use crate::detail::Detail;
-use crate::feed::{BlockReference, Charge, Setup, Transfer};
+use crate::feed::{BlockReference, Charge, Hit, Setup, Transfer};
 use crate::heat::Heat;
 use crate::loops::Loops;
 use crate::names::Names;
@@ -156,6 +156,12 @@ impl<'a> Analysis<'a> {
         if c.class != AccessClass::WriteBack && self.confidence.is_none() {
             self.owners.pays(c.addr, self.last.thread, self.number);
         }
+    }
+    /// Notes that the last level had what the last reference asked for.
+    #[inline]
+    pub fn hit(&mut self, h: &Hit) {
+        self.attribution.hit(h);
+        self.loops.hit(self.last.thread, h);
     }
     /// Notes a cache-to-cache transfer that the last reference caused.
     pub fn transfer(&mut self, t: &Transfer) {

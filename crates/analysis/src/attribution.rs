@@ -1,6 +1,7 @@
 //! Who pays: costs by object, by line of code and by block.
-use crate::feed::{Charge, Setup, Transfer};
+use crate::feed::{Charge, Hit, Setup, Transfer};
 use crate::index::{Index, Slab};
+use crate::sums::{ObjectSums, Pair};
 use hashbrown::HashMap;
 use homenode_base::{Cost, NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location, Machine};
@@ -149,44 +150,7 @@ pub(crate) struct ShareCosts<'a> {
     pub(crate) after: &'a [Cost],
 }
 
-/// Running sums of one object row.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ObjectSums {
-    pub(crate) id: u32,
-    pub(crate) transfer: TotalCost,
-    users: Vec<u64>,
-}
-
-impl ObjectSums {
-    #[inline]
-    fn add_user(&mut self, thread: u32) {
-        let word = thread as usize / 64;
-        if word >= self.users.len() {
-            self.users.resize(word + 1, 0);
-        }
-        self.users[word] |= 1 << (thread % 64);
-    }
-    /// Threads that referenced it, ascending.
-    pub(crate) fn users(&self) -> Vec<u32> {
-        let bits = |(w, &bits): (usize, &u64)| {
-            (0..64).filter(move |b| bits >> b & 1 == 1).map(move |b| w as u32 * 64 + b).collect::<Vec<_>>()
-        };
-        self.users.iter().enumerate().flat_map(bits).collect()
-    }
-}
-
-/// Running sums of one site on one object.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pair {
-    pub(crate) site: u32,
-    /// Index into [`Attribution::objects`].
-    pub(crate) object: u32,
-    pub(crate) refs: u64,
-    pub(crate) cost: TotalCost,
-    pub(crate) remote: TotalCost,
-}
-
-/// The accumulator. Memory: 240 bytes and two costs per possible home for each block and object in it, and 100 bytes
+/// The accumulator. Memory: 240 bytes and two costs per possible home for each block and object in it, and 120 bytes
 /// for each pair of site and object.
 #[derive(Debug)]
 pub struct Attribution {
@@ -358,6 +322,12 @@ impl Attribution {
             }
         }
     }
+    /// Notes a hit in the last level.
+    #[inline]
+    pub(crate) fn hit(&mut self, h: &Hit) {
+        let pair = self.pair(h.site, h.object);
+        self.pairs[pair].hits += h.cost;
+    }
     #[inline]
     fn pair(&mut self, site: u32, object: u32) -> usize {
         let slot = (site ^ object.wrapping_mul(0x9E37_79B1)) as usize % PAIRS_REMEMBERED;
@@ -380,7 +350,7 @@ impl Attribution {
         let next = self.objects.len() as u32;
         let o = *self.object_index.entry(id).or_insert(next);
         if o == next {
-            self.objects.push(ObjectSums { id, ..ObjectSums::default() });
+            self.objects.push(ObjectSums::new(id));
         }
         o
     }
@@ -436,10 +406,7 @@ impl Attribution {
         let objects: Vec<u32> = other.objects.iter().map(|o| self.absorb_object(o)).collect();
         for p in &other.pairs {
             let mine = self.pair(p.site, other.objects[p.object as usize].id);
-            let mine = &mut self.pairs[mine];
-            mine.refs += p.refs;
-            mine.cost += p.cost;
-            mine.remote += p.remote;
+            self.pairs[mine].add(p);
         }
         let first = self.shares.len() as u32;
         let moved = |at: u32| if at == NONE { NONE } else { first + at };
@@ -456,9 +423,7 @@ impl Attribution {
     fn absorb_object(&mut self, other: &ObjectSums) -> u32 {
         let mine = self.object(other.id);
         let sums = &mut self.objects[mine as usize];
-        sums.transfer += other.transfer;
-        sums.users.resize(sums.users.len().max(other.users.len()), 0);
-        sums.users.iter_mut().zip(&other.users).for_each(|(mine, more)| *mine |= more);
+        sums.add(other);
         mine
     }
     /// Object rows in order of first appearance.
@@ -472,6 +437,10 @@ impl Attribution {
     /// Pairs in order of first appearance.
     pub(crate) fn pairs(&self) -> &[Pair] {
         &self.pairs
+    }
+    /// Whether there were hits that cost something.
+    pub(crate) fn has_hits(&self) -> bool {
+        self.pairs.iter().any(|p| p.hits > TotalCost::ZERO)
     }
     /// Blocks ascending by number.
     pub(crate) fn blocks(&self) -> Vec<(u64, &Block)> {
@@ -488,7 +457,7 @@ impl Attribution {
     }
     /// Bytes of memory held, about.
     pub fn memory_bytes(&self) -> usize {
-        let users: usize = self.objects.iter().map(|o| o.users.capacity() * 8 + size_of::<ObjectSums>()).sum();
+        let users: usize = self.objects.iter().map(ObjectSums::bytes).sum();
         self.index.bytes()
             + self.blocks.bytes()
             + self.shares.capacity() * size_of::<Share>()

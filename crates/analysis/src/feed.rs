@@ -80,3 +80,14 @@ pub struct Transfer {
     /// Cost of the transfer.
     pub cost: Cost,
 }
+
+/// A hit in the last level, where that has a price: it costs the same wherever blocks live.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    /// Object row of the address.
+    pub object: u32,
+    /// Site of the reference.
+    pub site: u32,
+    /// Cost of the hit.
+    pub cost: Cost,
+}

@@ -45,6 +45,7 @@ mod owners;
 mod parts;
 pub mod patterns;
 pub mod rows;
+mod sums;
 mod tables;
 mod transfers;
 pub mod transform;
@@ -55,7 +56,7 @@ mod words;
 
 pub use analysis::Analysis;
 pub use candidate::Candidate;
-pub use feed::{BlockReference, Charge, Setup, Transfer};
+pub use feed::{BlockReference, Charge, Hit, Setup, Transfer};
 pub use locks::Locked;
 pub use names::{ConstructName, FieldName, Names, ObjectName, SiteName, UNKNOWN_OBJECT, UNKNOWN_SITE};
 pub use overview::Overview;

@@ -1,5 +1,5 @@
 //! Which loop or region of OpenMP each thread is in: what it costs there, and which loop each line of code belongs to.
-use crate::feed::{Charge, Transfer};
+use crate::feed::{Charge, Hit, Transfer};
 use homenode_base::TotalCost;
 use homenode_machine::Location;
 
@@ -17,6 +17,7 @@ pub(crate) struct LoopSums {
     pub(crate) refs: u64,
     pub(crate) cost: TotalCost,
     pub(crate) remote: TotalCost,
+    pub(crate) hits: TotalCost,
 }
 
 /// The accumulator.
@@ -105,11 +106,21 @@ impl Loops {
         }
     }
 
+    /// Notes a hit in the last level.
+    #[inline]
+    pub(crate) fn hit(&mut self, thread: u32, h: &Hit) {
+        let here = self.here(thread);
+        if let Some(sums) = self.sums.get_mut(here as usize) {
+            sums.hits += h.cost;
+        }
+    }
+
     /// Adds what others have charged; where code ran, and who entered what, is known here.
     pub(crate) fn absorb(&mut self, charged: &Loops) {
         for (sums, more) in self.sums.iter_mut().zip(&charged.sums) {
             sums.cost += more.cost;
             sums.remote += more.remote;
+            sums.hits += more.hits;
         }
     }
 

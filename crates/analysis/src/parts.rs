@@ -96,8 +96,11 @@ pub(crate) fn objects(parts: &Parts<'_>, names: &dyn Names, patterns: &HashMap<u
         })
         .collect();
     add_blocks(&mut objects, parts);
+    let priced = parts.attribution.has_hits();
     for pair in parts.attribution.pairs() {
-        objects[pair.object as usize].row.refs += pair.refs;
+        let row = &mut objects[pair.object as usize].row;
+        row.refs += pair.refs;
+        row.hit_cost = priced.then(|| row.hit_cost.unwrap_or_default() + pair.hits);
     }
     objects.sort_by(|a, b| (Reverse(a.row.cost), &a.row.name, a.id).cmp(&(Reverse(b.row.cost), &b.row.name, b.id)));
     objects

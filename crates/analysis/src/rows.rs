@@ -48,6 +48,9 @@ pub struct ObjectRow {
     pub best_static: TotalCost,
     /// Cost of its cache-to-cache transfers.
     pub transfer_cost: TotalCost,
+    /// Cost of its hits in the last level, in no other cost; only where hits have prices and there were some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_cost: Option<TotalCost>,
     /// Pattern with the most bytes.
     pub pattern: String,
     /// 95 % confidence interval of `cost` as a share of all costs; only in sampled recordings.
@@ -92,6 +95,9 @@ pub struct LineRow {
     pub cost: TotalCost,
     /// Of this, remote.
     pub remote_cost: TotalCost,
+    /// Cost of its hits in the last level, in no other cost; only where hits have prices and there were some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_cost: Option<TotalCost>,
     /// Object it costs most on.
     pub object: String,
 }
@@ -113,6 +119,9 @@ pub struct LoopRow {
     pub cost: TotalCost,
     /// Of this, remote.
     pub remote_cost: TotalCost,
+    /// Cost of its hits in the last level, in no other cost; only where hits have prices and there were some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_cost: Option<TotalCost>,
     /// Whether its iterations go to whoever comes next, so that another run deals them otherwise.
     pub dealt_anew: bool,
 }

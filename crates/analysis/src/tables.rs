@@ -115,12 +115,14 @@ fn line_rows(attribution: &Attribution, names: &dyn Names, objects: &HashMap<u32
         objects: BTreeMap<u32, (TotalCost, u64)>,
     }
     let mut lines: BTreeMap<(String, String), Sums> = BTreeMap::new();
+    let priced = attribution.has_hits();
     for pair in attribution.pairs() {
         let name = site_name(names, pair.site);
         let sums = lines.entry((name.place, name.function)).or_default();
         sums.row.refs += pair.refs;
         sums.row.cost += pair.cost;
         sums.row.remote_cost += pair.remote;
+        sums.row.hit_cost = priced.then(|| sums.row.hit_cost.unwrap_or_default() + pair.hits);
         let object = sums.objects.entry(attribution.objects()[pair.object as usize].id).or_default();
         object.0 += pair.cost;
         object.1 += pair.refs;
@@ -139,6 +141,7 @@ fn line_rows(attribution: &Attribution, names: &dyn Names, objects: &HashMap<u32
 
 fn loop_rows(parts: &Parts<'_>, names: &dyn Names) -> Vec<LoopRow> {
     let mut rows: BTreeMap<(String, String), LoopRow> = BTreeMap::new();
+    let priced = parts.attribution.has_hits();
     for (id, sums) in parts.loops.sums() {
         let Some(name) = names.construct(id) else { continue };
         let dealt_anew = name.schedule.is_some_and(|s| !s.is_fixed());
@@ -149,6 +152,7 @@ fn loop_rows(parts: &Parts<'_>, names: &dyn Names) -> Vec<LoopRow> {
         row.refs += sums.refs;
         row.cost += sums.cost;
         row.remote_cost += sums.remote;
+        row.hit_cost = priced.then(|| row.hit_cost.unwrap_or_default() + sums.hits);
     }
     let mut rows: Vec<LoopRow> =
         rows.into_iter().map(|((construct, place), row)| LoopRow { construct, place, ..row }).collect();

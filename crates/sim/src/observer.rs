@@ -22,9 +22,9 @@ pub(crate) trait Observer {
     /// An access that reaches memory, with its cost where the block is under first touch. `flat` is the first byte of the
     /// piece of the reference, or of the line written back.
     fn charge(&mut self, flat: u64, slot: u32, access: &Access, home: Location, cost: Cost);
-    /// A hit of the current reference in the last level, where that has a price.
+    /// A hit of the current reference in the last level, where that has a price; `flat` as in [`Observer::charge`].
     #[inline]
-    fn hit(&mut self, _cost: Cost) {}
+    fn hit(&mut self, _flat: u64, _cost: Cost) {}
     /// A cache-to-cache transfer caused by the current reference.
     fn transfer(&mut self, flat: u64, slot: u32, cost: Cost);
 }

@@ -196,7 +196,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
                 memory_side.cache_event(e, flat, t, (blocks.numbers(), missing.map(|m| m.class)));
             });
             if let (Level::Shared, false, Some(m), Some(missing)) = (level, moved, misses.as_mut(), missing) {
-                memory_side.observer.hit(m.hit(thread, missing));
+                memory_side.observer.hit(flat, m.hit(thread, missing));
             }
         });
     }

@@ -121,6 +121,14 @@ fn placements_cost_what_was_said() {
     assert!(checked > 10 * left_out && left_out > 0, "{checked} checked, {left_out} not");
 }
 
+/// What hits in last levels cost, of all objects and of all lines.
+fn by_object(e: &Evaluation) -> TotalCost {
+    e.objects.iter().filter_map(|o| o.hit_cost).sum()
+}
+fn by_line(e: &Evaluation) -> TotalCost {
+    e.lines.iter().filter_map(|l| l.hit_cost).sum()
+}
+
 /// With misses by class the caches do the same, each total is at most what it was, and placements cost what is said.
 #[test]
 fn placements_cost_what_was_said_where_misses_have_classes() {
@@ -139,6 +147,9 @@ fn placements_cost_what_was_said_where_misses_have_classes() {
         assert_eq!((last.name.as_str(), last.checked), ("hits in last levels", Some(hits.cost)));
         let of_threads = evaluation.threads.iter().map(|t| t.hit_cost.expect("priced")).sum();
         assert_eq!(hits.cost, of_threads);
+        assert_eq!([by_object(&evaluation), by_line(&evaluation)], [hits.cost; 2], "objects and lines share them");
+        assert!(latency.objects.iter().all(|o| o.hit_cost.is_none()));
+        assert!(latency.lines.iter().all(|l| l.hit_cost.is_none()));
         let free = Machine {
             sections: homenode_machine::Sections { hits: None, ..machine.sections.clone() },
             ..machine.clone()

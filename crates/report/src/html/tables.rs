@@ -75,6 +75,14 @@ fn raw(html: String) -> Cell {
 fn cost_cell(unit: &CostUnit, cost: TotalCost) -> Cell {
     num(&unit.cost(cost)).key(cost.as_f64())
 }
+/// Head of the column of what hits in last levels cost, which is in no other cost.
+const HITS: (&str, bool) = ("Hits", true);
+/// Adds that column, or its cell in a row, where hits have prices.
+fn insert_hits<T>(cells: &mut Vec<T>, at: usize, hits: bool, cell: impl FnOnce() -> T) {
+    if hits {
+        cells.insert(at, cell());
+    }
+}
 /// A count.
 fn count_cell(n: u64) -> Cell {
     num(&count(n)).key(n as f64)
@@ -242,7 +250,8 @@ pub(super) fn patterns(e: &Evaluation) -> String {
 pub(super) fn objects(e: &Evaluation, i: usize) -> String {
     let unit = CostUnit::of(&e.unit);
     let total = first_touch(e).map_or(TotalCost::ZERO, |r| r.total);
-    let heads = [
+    let hits = e.objects.iter().any(|o| o.hit_cost.is_some());
+    let mut heads = vec![
         ("Object", false),
         ("Cost", true),
         ("Of total", true),
@@ -251,9 +260,10 @@ pub(super) fn objects(e: &Evaluation, i: usize) -> String {
         ("Bytes", true),
         ("In words", false),
     ];
+    insert_hits(&mut heads, 2, hits, || HITS);
     let row = |(k, o): (usize, &ObjectRow)| {
         let part = share(o.cost, total);
-        let cells = vec![
+        let mut cells = vec![
             code(&o.name),
             cost_cell(&unit, o.cost),
             within(bar(part), o.share_interval),
@@ -262,6 +272,7 @@ pub(super) fn objects(e: &Evaluation, i: usize) -> String {
             num(&bytes(o.bytes)).key(o.bytes as f64),
             raw(prose(&object_words(e, o)) + &changes(e, i, |f| f.object == o.name)),
         ];
+        insert_hits(&mut cells, 2, hits, || cost_cell(&unit, o.hit_cost.unwrap_or_default()));
         (Row { id: row_id("object", i, k), cells }, part)
     };
     let rows = e.objects.iter().enumerate().map(row).collect();
@@ -309,7 +320,8 @@ pub(super) fn threads(ids: &[u32]) -> String {
 pub(super) fn lines(e: &Evaluation, i: usize) -> String {
     let unit = CostUnit::of(&e.unit);
     let total = first_touch(e).map_or(TotalCost::ZERO, |r| r.total);
-    let heads = [
+    let hits = e.lines.iter().any(|l| l.hit_cost.is_some());
+    let mut heads = vec![
         ("Line", false),
         ("Function", false),
         ("Cost", true),
@@ -318,10 +330,11 @@ pub(super) fn lines(e: &Evaluation, i: usize) -> String {
         ("References", true),
         ("Mostly on", false),
     ];
+    insert_hits(&mut heads, 3, hits, || HITS);
     let row = |(k, l): (usize, &homenode_sim::evaluation::LineRow)| {
         let part = share(l.cost, total);
         let object = code(&l.object);
-        let cells = vec![
+        let mut cells = vec![
             code(&l.place),
             code(&l.function),
             cost_cell(&unit, l.cost),
@@ -330,6 +343,7 @@ pub(super) fn lines(e: &Evaluation, i: usize) -> String {
             count_cell(l.refs),
             Cell { html: object.html + &changes(e, i, |f| f.places.contains(&l.place)), ..raw(String::new()) },
         ];
+        insert_hits(&mut cells, 3, hits, || cost_cell(&unit, l.hit_cost.unwrap_or_default()));
         (Row { id: row_id("line", i, k), cells }, part)
     };
     let rows = e.lines.iter().enumerate().map(row).collect();
@@ -340,7 +354,8 @@ pub(super) fn lines(e: &Evaluation, i: usize) -> String {
 pub(super) fn loops(e: &Evaluation, i: usize) -> String {
     let unit = CostUnit::of(&e.unit);
     let total = first_touch(e).map_or(TotalCost::ZERO, |r| r.total);
-    let heads = [
+    let hits = e.loops.iter().any(|l| l.hit_cost.is_some());
+    let mut heads = vec![
         ("Loop", false),
         ("Construct", false),
         ("Function", false),
@@ -349,9 +364,10 @@ pub(super) fn loops(e: &Evaluation, i: usize) -> String {
         ("Remote", true),
         ("References", true),
     ];
+    insert_hits(&mut heads, 4, hits, || HITS);
     let row = |(k, l): (usize, &homenode_sim::evaluation::LoopRow)| {
         let part = share(l.cost, total);
-        let cells = vec![
+        let mut cells = vec![
             code(&l.place),
             code(&l.construct),
             code(&l.function),
@@ -360,6 +376,7 @@ pub(super) fn loops(e: &Evaluation, i: usize) -> String {
             share_cell(share(l.remote_cost, l.cost)),
             count_cell(l.refs),
         ];
+        insert_hits(&mut cells, 4, hits, || cost_cell(&unit, l.hit_cost.unwrap_or_default()));
         (Row { id: row_id("loop", i, k), cells }, part)
     };
     let rows = e.loops.iter().enumerate().map(row).collect();

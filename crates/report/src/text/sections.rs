@@ -25,6 +25,8 @@ const POLICIES: usize = 10;
 const BOUNDS: usize = 4;
 /// Changes of layout that are spelt out.
 const LAYOUT_CHANGES: usize = 3;
+/// Column of what hits in last levels cost beside the cost, where they have prices.
+const HITS: &str = "hits";
 /// Findings named in the heading after the first.
 const FURTHER: usize = 3;
 
@@ -281,6 +283,8 @@ fn objects(e: &Evaluation, rows: usize) -> Table {
     let sampled = e.totals.sampled.is_some();
     let mut columns = vec![Column::words(head, 20), Column::number("cost"), Column::number("share")];
     columns.extend(sampled.then(|| Column::number("95 % range")));
+    let hits = e.objects.iter().any(|o| o.hit_cost.is_some());
+    columns.extend(hits.then(|| Column::number(HITS)));
     columns.extend([
         Column::number("remote"),
         Column::number("best home"),
@@ -294,6 +298,7 @@ fn objects(e: &Evaluation, rows: usize) -> Table {
         let place = with_place(&o.name, o.place.as_deref());
         let mut row = vec![place, unit.cost(o.cost), percent(share(o.cost, total(e)))];
         row.extend(sampled.then(|| o.share_interval.map_or(String::new(), range)));
+        row.extend(hits.then(|| o.hit_cost.map_or(String::new(), |c| unit.cost(c))));
         row.extend([percent(share(o.remote_cost, o.cost)), unit.cost(o.best_static)]);
         row.extend([ranges(&o.users), ranges(&firsts), o.pattern.clone()]);
         table.push_words(row);
@@ -318,26 +323,23 @@ fn with_place(name: &str, place: Option<&str>) -> String {
 fn lines(e: &Evaluation, rows: usize) -> Table {
     let unit = CostUnit::of(&e.unit);
     let head = head_of("Lines", rows, e.lines.len());
-    let columns = vec![
+    let hits = e.lines.iter().any(|l| l.hit_cost.is_some());
+    let mut columns = vec![
         Column::words(head, 20),
         Column::words("function", 8),
         Column::number("refs"),
         Column::number("cost"),
         Column::number("share"),
-        Column::number("remote"),
-        Column::words("mostly on", 8),
     ];
+    columns.extend(hits.then(|| Column::number(HITS)));
+    columns.extend([Column::number("remote"), Column::words("mostly on", 8)]);
     let mut table = Table::new(columns);
     for l in e.lines.iter().take(rows) {
-        table.push_words(vec![
-            l.place.clone(),
-            l.function.clone(),
-            count(l.refs),
-            unit.cost(l.cost),
-            percent(share(l.cost, total(e))),
-            percent(share(l.remote_cost, l.cost)),
-            l.object.clone(),
-        ]);
+        let mut row = vec![l.place.clone(), l.function.clone(), count(l.refs), unit.cost(l.cost)];
+        row.push(percent(share(l.cost, total(e))));
+        row.extend(hits.then(|| l.hit_cost.map_or(String::new(), |c| unit.cost(c))));
+        row.extend([percent(share(l.remote_cost, l.cost)), l.object.clone()]);
+        table.push_words(row);
     }
     table
 }

@@ -3,7 +3,7 @@ use super::lookup::Lookup;
 use super::objects::{FlatNames, Objects};
 use crate::binding::ThreadBinding;
 use crate::observer::Observer;
-use homenode_analysis::{Analysed, Analysis, BlockReference, Charge, Transfer, UNKNOWN_SITE};
+use homenode_analysis::{Analysed, Analysis, BlockReference, Charge, Hit, Transfer, UNKNOWN_SITE};
 use homenode_base::spaces::tag;
 use homenode_base::{Cost, TotalCost};
 use homenode_machine::Location;
@@ -114,10 +114,15 @@ impl Observer for FirstPassObserver<'_> {
     }
 
     #[inline]
-    fn hit(&mut self, cost: Cost) {
+    fn hit(&mut self, flat: u64, cost: Cost) {
+        if cost == Cost::ZERO {
+            return;
+        }
         if let Some(sum) = self.hits_of.get_mut(self.thread as usize) {
             *sum += cost;
         }
+        let object = self.objects.at(flat);
+        self.analysis.hit(&Hit { object, site: self.site, cost });
     }
 
     fn transfer(&mut self, flat: u64, _: u32, cost: Cost) {

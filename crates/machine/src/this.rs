@@ -6,7 +6,7 @@ use crate::costs::{CopyCost, Costs, Distances, Matrix};
 use crate::limits::{BLOCK_BYTES_MAX, COST_MAX, MachineError, reject};
 use crate::model::{Machine, Unit};
 use crate::repair::{Change, repair};
-use crate::sections::{CacheGeometry, Caches, Measured, Misses, Sections};
+use crate::sections::{CacheGeometry, Caches, Hits, Measured, Misses, Sections};
 use crate::shape::Shape;
 use crate::topology::{MemoryNode, Topology};
 use homenode_base::{Cost, NodeId};
@@ -48,7 +48,8 @@ impl Topology {
         let (write, _) = repair(&view.matrix(|q, j| view.write(q, j))?);
         let (write_back, _) = repair(&view.matrix(|q, j| view.write_back(q, j))?);
         let (caches, misses) = (view.caches(&read), view.misses(&read)?);
-        let sections = Sections { caches, misses, measured: measured.cloned(), ..Sections::default() };
+        let hits = measured.and_then(Measured::hits).map(|shared| Hits { shared });
+        let sections = Sections { caches, misses, hits, measured: measured.cloned(), ..Sections::default() };
         let machine = Machine {
             name: "this".into(),
             title: self.title(measured.is_some()),

@@ -1,7 +1,7 @@
 //! Measurements in machine files, and the machine made of them.
 use homenode_base::{Cost, NodeId};
 use homenode_machine::topology::{Access, MemoryNode};
-use homenode_machine::{Machine, Measured, Table, Topology};
+use homenode_machine::{HitCosts, Hits, Machine, Measured, Table, Topology};
 
 fn table(rows: &[&[i64]]) -> Table {
     let mean: Vec<Vec<i64>> = rows.iter().map(|r| r.to_vec()).collect();
@@ -81,4 +81,23 @@ fn a_file_keeps_raw_measurements_and_refuses_impossible_ones() {
         .contains("measured.write_mbs.deviation = 1 rows")
     );
     assert!(Machine::from_toml(&text.replace("how = ", "whence = ")).is_err());
+}
+
+#[test]
+fn hits_cost_what_was_measured_and_nothing_where_it_was_not() {
+    let (topology, mut measured) = both();
+    let hits = |measured: &Measured| topology.machine(Some(measured)).expect("a machine").machine.sections.hits;
+    assert_eq!(hits(&measured), None);
+    measured.hit_waited_ps = Some(table(&[&[20_000, 24_000, 26_000], &[25_000, 22_000, 27_000]]));
+    measured.hit_overlapped_ps = Some(table(&[&[2_000, 9_000, 9_000], &[9_000, 4_000, 9_000]]));
+    assert_eq!(hits(&measured), None, "streams are missing");
+    measured.hit_streamed_ps = Some(table(&[&[1_000, 9_000, 9_000], &[9_000, 2_000, 9_000]]));
+    let shared = HitCosts { waited: Cost(21_000), overlapped: Cost(3_000), streamed: Cost(1_500) };
+    assert_eq!(hits(&measured), Some(Hits { shared }), "lines of the memory that is nearest, mean of both nodes");
+    let machine = topology.machine(Some(&measured)).expect("a machine").machine;
+    assert_eq!(Machine::from_toml(&machine.to_toml()), Ok(machine));
+    measured.hit_streamed_ps = Some(table(&[&[90_000, 0, 0], &[90_000, 90_000, 0]]));
+    assert_eq!(hits(&measured).map(|h| h.shared.streamed), Some(Cost(21_000)), "no dearer than waiting");
+    measured.hit_streamed_ps = Some(table(&[&[0, 0, 0], &[0, 0, 0]]));
+    assert_eq!(hits(&measured), None, "0 is no measurement");
 }

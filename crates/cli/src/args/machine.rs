@@ -13,7 +13,7 @@ Without measurements costs are estimated from what the firmware says (distances 
 nanoseconds; the text says which). --measure also saves the machine file, by default where
 `--machine this` finds it.")]
 pub(crate) struct Topo {
-    /// Measure latency and bandwidth of every pair of processor node and memory node.
+    /// Measure latency and bandwidth of every pair of processor node and memory node, and hits in the last level.
     #[arg(long)]
     pub(crate) measure: bool,
     /// Shorter measurement with larger deviations.

@@ -1,7 +1,8 @@
 //! Raw measurements of a machine, kept in its file beside the costs that were made of them.
-use super::Section;
+use super::{HitCosts, Section};
 use crate::limits::{COST_MAX, MachineError, reject};
 use crate::shape::Shape;
+use homenode_base::Cost;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,16 @@ pub struct Measured {
     /// Picoseconds a load for one processor whose loads, at random, do not depend on each other; absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlapped_ps: Option<Table>,
+    /// Picoseconds a load that depends on the one before, of lines that the last level holds and the private cache does not; absent in older files,
+    /// and where the last level is too small to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit_waited_ps: Option<Table>,
+    /// Picoseconds a load at random that depends on no other, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit_overlapped_ps: Option<Table>,
+    /// Picoseconds a line of 64 bytes for one processor that reads in order, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit_streamed_ps: Option<Table>,
     /// Read bandwidth of all usable processors of the node together, MB/s (10^6 bytes).
     pub read_mbs: Table,
     /// Write bandwidth likewise, counting bytes stored.
@@ -88,6 +99,20 @@ impl Measured {
         let cell = |table: &Option<Table>| self.cell(table.as_ref()?, cpu_node, memory_node);
         Some([cell(&self.streamed_ps)?, cell(&self.overlapped_ps)?])
     }
+    /// Costs of hits in last levels, if they were measured: of each node that of its nearest memory's lines, of all nodes the mean.
+    pub fn hits(&self) -> Option<HitCosts> {
+        let rows = self.hit_waited_ps.as_ref()?.mean.iter();
+        let near: Vec<usize> = rows.map(|row| (0..row.len()).min_by_key(|&j| row[j])).collect::<Option<_>>()?;
+        let cost = |table: &Option<Table>| {
+            let rows = &table.as_ref()?.mean;
+            let cells = rows.iter().zip(&near).map(|(row, &j)| row.get(j).copied().filter(|v| *v > 0));
+            let cells: Vec<i64> = cells.collect::<Option<_>>()?;
+            (!cells.is_empty()).then(|| Cost(cells.iter().sum::<i64>() / cells.len() as i64))
+        };
+        let waited = cost(&self.hit_waited_ps)?;
+        let [overlapped, streamed] = [cost(&self.hit_overlapped_ps)?, cost(&self.hit_streamed_ps)?];
+        Some(HitCosts { waited, overlapped: overlapped.min(waited), streamed: streamed.min(waited) })
+    }
     fn cell(&self, table: &Table, cpu_node: u32, memory_node: u32) -> Option<i64> {
         let row = self.cpu_nodes.iter().position(|n| *n == cpu_node)?;
         let column = self.memory_nodes.iter().position(|n| *n == memory_node)?;
@@ -110,6 +135,9 @@ impl Section for Measured {
             ("loaded_ps", self.loaded_ps.as_ref()),
             ("streamed_ps", self.streamed_ps.as_ref()),
             ("overlapped_ps", self.overlapped_ps.as_ref()),
+            ("hit_waited_ps", self.hit_waited_ps.as_ref()),
+            ("hit_overlapped_ps", self.hit_overlapped_ps.as_ref()),
+            ("hit_streamed_ps", self.hit_streamed_ps.as_ref()),
             ("read_mbs", Some(&self.read_mbs)),
             ("write_mbs", Some(&self.write_mbs)),
         ];

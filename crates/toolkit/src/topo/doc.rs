@@ -53,6 +53,12 @@ pub struct MeasuredDoc {
     pub streamed_ps: Option<Table>,
     /// A load for one processor whose loads do not depend on each other, picoseconds.
     pub overlapped_ps: Option<Table>,
+    /// A load that depends on the one before, of lines that the last level holds, picoseconds.
+    pub hit_waited_ps: Option<Table>,
+    /// A load that depends on no other, likewise.
+    pub hit_overlapped_ps: Option<Table>,
+    /// A line for one processor that reads in order, likewise.
+    pub hit_streamed_ps: Option<Table>,
     /// Read bandwidth, MB/s.
     pub read_mbs: Table,
     /// Write bandwidth, MB/s.
@@ -72,6 +78,9 @@ impl From<Measured> for MeasuredDoc {
             loaded_ps,
             streamed_ps,
             overlapped_ps,
+            hit_waited_ps,
+            hit_overlapped_ps,
+            hit_streamed_ps,
             read_mbs,
             write_mbs,
         } = m;
@@ -86,6 +95,9 @@ impl From<Measured> for MeasuredDoc {
             loaded_ps,
             streamed_ps,
             overlapped_ps,
+            hit_waited_ps,
+            hit_overlapped_ps,
+            hit_streamed_ps,
             read_mbs,
             write_mbs,
         }

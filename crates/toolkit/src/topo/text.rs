@@ -94,6 +94,9 @@ fn measurements(out: &mut String, m: &MeasuredDoc) {
         ("loaded load latency, ns", m.loaded_ps.as_ref(), 1000.0),
         ("a line in order, one processor, ns", m.streamed_ps.as_ref(), 1000.0),
         ("loads that do not depend on each other, one processor, ns a load", m.overlapped_ps.as_ref(), 1000.0),
+        ("hit in the last level, each load depends on the one before, ns", m.hit_waited_ps.as_ref(), 1000.0),
+        ("hits in the last level that do not depend on each other, ns a load", m.hit_overlapped_ps.as_ref(), 1000.0),
+        ("a line in order out of the last level, ns", m.hit_streamed_ps.as_ref(), 1000.0),
         ("read bandwidth, MB/s", Some(&m.read_mbs), 1.0),
         ("write bandwidth, MB/s", Some(&m.write_mbs), 1.0),
     ];

@@ -7,6 +7,9 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::Duration;
 
+/// Bytes of a line that streams are priced by.
+const LINE_BYTES: f64 = 64.0;
+
 /// What the processors do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -20,6 +23,17 @@ pub(super) enum Direction {
 pub(super) fn measure(buffer: &mut Buffer, cpus: &[u32], direction: Direction, effort: Effort) -> Vec<f64> {
     buffer.flush();
     (0..effort.repeats).map(|_| once(buffer.words_mut(), cpus, direction, effort.each)).collect()
+}
+
+/// MB/s of one processor that goes through what its caches hold, which it has read once before.
+pub(super) fn warm(words: &mut [u64], cpu: u32, direction: Direction, effort: Effort) -> Vec<f64> {
+    black_box(read_pass(words));
+    (0..effort.repeats).map(|_| once(words, &[cpu], direction, effort.each)).collect()
+}
+
+/// Picoseconds a line at so many MB/s.
+pub(super) fn line_ps(mbs: f64) -> f64 {
+    LINE_BYTES * 1e6 / mbs.max(1.0)
 }
 
 fn once(words: &mut [u64], cpus: &[u32], direction: Direction, time: Duration) -> f64 {

@@ -14,20 +14,32 @@ const STEPS: usize = 4096;
 
 /// Picoseconds a load, one value a repeat, on one processor with nobody else at work.
 pub(super) fn idle(chain: &Chain, cpu: u32, effort: Effort) -> Vec<f64> {
-    chain.buffer.flush();
-    std::thread::scope(|scope| {
-        let work = scope.spawn(|| pinned(cpu, || walk(chain.buffer.words(), effort)));
-        work.join().unwrap_or_default()
-    })
+    walked(chain, cpu, effort, |chain| chain.flush())
 }
 
 /// Picoseconds a load, at places that do not depend on what was loaded: a processor has as many at a time as it can.
 pub(super) fn overlapped(chain: &Chain, cpu: u32, effort: Effort) -> Vec<f64> {
-    chain.buffer.flush();
-    std::thread::scope(|scope| {
-        let work = scope.spawn(|| pinned(cpu, || scatter(chain.buffer.words(), effort)));
-        work.join().unwrap_or_default()
+    scattered(chain, cpu, effort, |chain| chain.flush())
+}
+
+/// Loads that depend on each other, after the processor has made the caches ready.
+pub(super) fn walked(chain: &Chain, cpu: u32, effort: Effort, ready: impl Fn(&Chain) + Sync) -> Vec<f64> {
+    alone(cpu, || {
+        ready(chain);
+        walk(chain.words(), effort)
     })
+}
+
+/// Loads that do not, likewise.
+pub(super) fn scattered(chain: &Chain, cpu: u32, effort: Effort, ready: impl Fn(&Chain) + Sync) -> Vec<f64> {
+    alone(cpu, || {
+        ready(chain);
+        scatter(chain.words(), effort)
+    })
+}
+
+fn alone(cpu: u32, work: impl FnOnce() -> Vec<f64> + Send) -> Vec<f64> {
+    std::thread::scope(|scope| scope.spawn(|| pinned(cpu, work)).join().unwrap_or_default())
 }
 
 /// Picoseconds a load while all other processors of the node read its second buffer; empty if there are none.

@@ -11,15 +11,21 @@ pub(super) const STRIDE: usize = 32;
 const SMALLEST: u64 = 4 << 20;
 const LARGEST: u64 = 1 << 30;
 const LARGEST_QUICK: u64 = 128 << 20;
+/// Private caches that a footprint is as large as: of loads at random an eighth hit the private cache.
+const PRIVATE_CACHES: u64 = 8;
+/// Fewer say little of the level behind: a quarter would hit the private cache.
+const PRIVATE_CACHES_LEAST: u64 = 4;
 /// Pages of a buffer that the kernel is asked about.
 const ASKED: usize = 4096;
 
-/// Two buffers on one node.
+/// Buffers on one node.
 pub(super) struct Memory {
     /// In base pages.
     pub(super) small: Chain,
     /// In huge pages if the kernel gives any.
     pub(super) large: Chain,
+    /// In base pages, for the last level to hold; none where that cannot be measured.
+    pub(super) cached: Option<Chain>,
     /// Whether most of `large` is in huge pages.
     pub(super) really_huge: bool,
     /// What limits the measurement, in words.
@@ -33,14 +39,15 @@ pub(super) struct Chain {
 }
 
 impl Memory {
-    /// Binds and touches both buffers. `only`: there is no other node with memory, so a refused binding changes nothing.
+    /// Binds and touches the buffers. `only`: there is no other node with memory, so a refused binding changes nothing.
     pub(super) fn on(t: &Topology, node: NodeId, only: bool, effort: Effort) -> Result<Memory, MeasureError> {
         let (bytes, note) = size(t, node, effort.quick);
         let os_id = t.nodes[node.index()].os_id;
         let small = Chain::on(os_id, bytes, false, only)?;
         let large = Chain::on(os_id, bytes, true, only)?;
+        let cached = footprint(t).map(|bytes| Chain::on(os_id, bytes, false, only)).transpose()?;
         let really_huge = huge_bytes(&large.buffer) > large.buffer.bytes() as u64 / 2;
-        Ok(Memory { small, large, really_huge, note })
+        Ok(Memory { small, large, cached, really_huge, note })
     }
 }
 
@@ -63,7 +70,26 @@ fn size(t: &Topology, node: NodeId, quick: bool) -> (u64, Option<String>) {
     (bytes, note)
 }
 
+/// Bytes of the footprint: eight private caches, and at most half of the last level; none where that is too little to tell the two apart.
+pub(super) fn footprint(t: &Topology) -> Option<u64> {
+    let caches = t.caches?;
+    let bytes = caches.private.bytes.saturating_mul(PRIVATE_CACHES).min(caches.shared.bytes / 2);
+    (bytes >= caches.private.bytes.saturating_mul(PRIVATE_CACHES_LEAST)).then_some(bytes)
+}
+
 impl Chain {
+    /// The contents.
+    pub(super) fn words(&self) -> &[u64] {
+        self.buffer.words()
+    }
+    /// The contents, for those that divide them.
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        self.buffer.words_mut()
+    }
+    /// Throws all lines out of the caches.
+    pub(super) fn flush(&self) {
+        self.buffer.flush();
+    }
     fn on(node: u32, bytes: u64, huge: bool, only: bool) -> Result<Chain, MeasureError> {
         let fail = |doing| move |source: io::Error| MeasureError::System { doing, node, source };
         let size = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -134,6 +160,8 @@ fn huge_bytes(buffer: &Buffer) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use homenode_machine::CacheGeometry;
+    use homenode_machine::topology::CpuCaches;
 
     #[test]
     fn the_cycle_visits_every_place_once() {
@@ -158,5 +186,16 @@ mod tests {
         let (bytes, note) = size(&t, NodeId(0), false);
         assert_eq!(bytes, 10 << 20);
         assert!(note.unwrap().contains("10 MiB"));
+    }
+    #[test]
+    fn the_footprint_lies_between_the_two_levels_or_is_none() {
+        let of = |private: u64, shared: u64| {
+            let level = |kib: u64| CacheGeometry { bytes: kib << 10, ways: 8 };
+            let caches = CpuCaches { line_bytes: 64, private: level(private), shared: level(shared) };
+            footprint(&Topology { caches: Some(caches), ..Topology::default() }).map(|b| b >> 10)
+        };
+        assert_eq!([of(1024, 32_768), of(1024, 11_264), of(512, 4096)], [Some(8192), Some(5632), Some(2048)]);
+        assert_eq!([of(2048, 2048), of(1024, 4096)], [None, None], "most loads would hit the private cache");
+        assert_eq!(footprint(&Topology::default()), None);
     }
 }

@@ -5,15 +5,17 @@
 //! is touched, and the kernel is asked afterwards whether its pages are there. Threads are pinned. Means and deviations
 //! are over repeats that visit different lines.
 //!
-//! Reading order: [`measure`], `memory` (buffers), `latency`, `bandwidth`, `clock`.
+//! Reading order: [`measure`], `memory` (buffers), `latency`, `bandwidth`, `hits` (the last level), `clock`.
 mod bandwidth;
 mod clock;
+mod hits;
 mod latency;
 mod memory;
 mod pinned;
 
 use super::virtualised;
 use bandwidth::Direction;
+use hits::HitSamples;
 use homenode_base::NodeId;
 use homenode_machine::{Measured, Table, Topology};
 use memory::Memory;
@@ -55,9 +57,6 @@ pub enum MeasureError {
     },
 }
 
-/// Bytes of a line that streams are priced by.
-const LINE_BYTES: f64 = 64.0;
-
 /// Repeats and how long each lasts.
 #[derive(Clone, Copy)]
 struct Effort {
@@ -77,18 +76,22 @@ struct Tables {
     loaded: Samples,
     streamed: Samples,
     overlapped: Samples,
+    hit_waited: Samples,
+    hit_overlapped: Samples,
+    hit_streamed: Samples,
     read: Samples,
     write: Samples,
 }
 
 impl Tables {
-    fn all(&mut self) -> [&mut Samples; 7] {
-        let Tables { idle, huge, loaded, streamed, overlapped, read, write } = self;
-        [idle, huge, loaded, streamed, overlapped, read, write]
+    fn all(&mut self) -> [&mut Samples; 10] {
+        let Tables { idle, huge, loaded, streamed, overlapped, hit_waited, hit_overlapped, hit_streamed, read, write } =
+            self;
+        [idle, huge, loaded, streamed, overlapped, hit_waited, hit_overlapped, hit_streamed, read, write]
     }
 }
 
-/// Measures this machine. `told` hears how many of how many pairs are done. Takes about 3 s a pair of nodes, and about
+/// Measures this machine. `told` hears how many of how many pairs are done. Takes about 4 s a pair of nodes, and about
 /// 1.5 s a node with memory besides; a fifth of that when quick. Uses at most a quarter of a node's free memory.
 ///
 /// # Errors
@@ -142,7 +145,13 @@ fn pair(topology: &Topology, from: NodeId, memory: &mut Memory, effort: Effort, 
     tables.loaded[row].push(latency::loaded(memory, &cpus, effort));
     tables.overlapped[row].push(latency::overlapped(&memory.small, cpus[0], effort));
     let alone = bandwidth::measure(&mut memory.large.buffer, &cpus[..1], Direction::Read, effort);
-    tables.streamed[row].push(alone.into_iter().map(|mbs| LINE_BYTES * 1e6 / mbs.max(1.0)).collect());
+    tables.streamed[row].push(alone.into_iter().map(bandwidth::line_ps).collect());
+    if let Some(cached) = &mut memory.cached {
+        let HitSamples { waited, overlapped, streamed } = hits::measure(cached, cpus[0], effort);
+        tables.hit_waited[row].push(waited);
+        tables.hit_overlapped[row].push(overlapped);
+        tables.hit_streamed[row].push(streamed);
+    }
     tables.read[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Read, effort));
     tables.write[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Write, effort));
 }
@@ -159,9 +168,13 @@ fn measured(
     let full = |s: &Samples| s.iter().all(|r| r.len() == columns.len() && r.iter().all(|c| !c.is_empty()));
     let some = |s: &Samples| full(s).then(|| Table::of_samples(s));
     let ms = effort.each.as_millis();
+    let hits = match memory::footprint(topology) {
+        Some(bytes) => format!(", and all three of {} KiB that its last level holds", bytes >> 10),
+        None => String::new(),
+    };
     let mut how = format!(
         "random cycle of dependent loads 256 bytes apart, idle and with the node's other processors reading; sequential \
-         reads and writes by all processors of a node; reads in order and at random by one processor; {} repeats of {ms} ms, threads pinned and timed by processor time, pages bound and verified",
+         reads and writes by all processors of a node; reads in order and at random by one processor{hits}; {} repeats of {ms} ms, threads pinned and timed by processor time, pages bound and verified",
         effort.repeats
     );
     notes.iter().for_each(|n| how.push_str(&format!("; {n}")));
@@ -176,6 +189,9 @@ fn measured(
         loaded_ps: some(&tables.loaded),
         streamed_ps: some(&tables.streamed),
         overlapped_ps: some(&tables.overlapped),
+        hit_waited_ps: some(&tables.hit_waited),
+        hit_overlapped_ps: some(&tables.hit_overlapped),
+        hit_streamed_ps: some(&tables.hit_streamed),
         read_mbs: Table::of_samples(&tables.read),
         write_mbs: Table::of_samples(&tables.write),
     }

@@ -4,6 +4,8 @@
 //!   prefetcher that watches code locations has the line on its way. Each thread has a bounded number of such streams.
 //! * *Overlapped:* a store, which waits in the store buffer and nobody for it; or a load whose address does not depend on an earlier miss
 //!   of its code location ([`Waits::Independent`]), with another miss of the thread a reorder window before it at most.
+//!   Of *chains* that begin anew in each round of a loop ([`Waits::Anew`]) those of several rounds are under way at once: in a reorder window
+//!   only as many misses are waited for as the longest of them has.
 //! * *Waited for:* all others, read-modify-writes among them, and loads of which nobody knows ([`Waits::Unknown`]), which are counted.
 //!
 //! A line that comes from another cache is waited for like one from memory: of its cost the same share.
@@ -46,6 +48,53 @@ struct Thread {
     missed_at: Option<u64>,
     /// How many there were before the last that left the private cache.
     left_at: Option<u64>,
+    /// By loop in which chains begin anew, as far as the thread has been in one.
+    chains: Vec<Chains>,
+}
+
+/// Chains of a loop, each known by the references of the thread before its round began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chains {
+    /// The one that is followed; 0 before a round was seen to begin.
+    now: u64,
+    /// Of misses, and of all that left the private cache.
+    missed: Depth,
+    left: Depth,
+}
+
+/// How long chains are in one reorder window, in misses.
+#[derive(Clone, Copy, Debug, Default)]
+struct Depth {
+    /// References of the thread before the window.
+    from: u64,
+    /// Misses of the longest chain: that many were waited for.
+    longest: u32,
+    /// The last chain, and its misses.
+    chain: u64,
+    misses: u32,
+}
+
+impl Depth {
+    /// The window and the chain as they are for the next miss.
+    fn at(self, chain: u64, refs: u64) -> Depth {
+        match self {
+            Depth { longest, from, .. } if longest == 0 || refs - from > WINDOW => {
+                Depth { from: refs, longest: 0, chain, misses: 0 }
+            }
+            same if same.chain == chain => same,
+            other => Depth { chain, misses: 0, ..other },
+        }
+    }
+    /// Whether the next miss is under way beside one of another chain that is waited for.
+    fn overlaps(self, chain: u64, refs: u64) -> bool {
+        let next = self.at(chain, refs);
+        chain > 0 && next.misses < next.longest
+    }
+    fn note(&mut self, chain: u64, refs: u64) {
+        *self = self.at(chain, refs);
+        self.misses = self.misses.saturating_add(1);
+        self.longest = self.longest.max(self.misses);
+    }
 }
 
 /// The classes of one replay.
@@ -66,6 +115,8 @@ pub(crate) struct Missing {
     pub(crate) class: AccessClass,
     is_known: bool,
     is_independent: bool,
+    /// Loop of its chain, if that begins anew in each round.
+    chain: Option<u16>,
 }
 
 impl<'m> MissClasses<'m> {
@@ -77,7 +128,7 @@ impl<'m> MissClasses<'m> {
         hit_costs: Option<HitCosts>,
     ) -> MissClasses<'m> {
         let streams = vec![Stream::default(); 1 << STREAM_BITS];
-        let thread = Thread { streams, refs: 0, missed_at: None, left_at: None };
+        let thread = Thread { streams, refs: 0, missed_at: None, left_at: None, chains: Vec::new() };
         let longest = (STEP_BYTES >> line_shift).max(1);
         let (totals, hits) = (MissTotals::default(), HitTotals::default());
         MissClasses { waits, threads: vec![thread; threads], longest, totals, hit_costs, hits }
@@ -98,11 +149,20 @@ impl<'m> MissClasses<'m> {
             (Op::Write, _) if is_streamed => AccessClass::WriteStreamed,
             (Op::Write, _) => AccessClass::WriteOverlapped,
             _ if is_streamed => AccessClass::ReadStreamed,
-            (_, Waits::Independent) if is_near => AccessClass::ReadOverlapped,
+            _ if waits.is_independent() && is_near => AccessClass::ReadOverlapped,
+            (_, Waits::Anew(id)) if thread.overlaps(id, |c| c.missed) => AccessClass::ReadOverlapped,
             _ => AccessClass::Read,
         };
+        let chain = match (waits, class) {
+            (Waits::Begins(id), _) => {
+                thread.begin(id);
+                None
+            }
+            (Waits::Anew(id), _) => Some(id),
+            _ => None,
+        };
         let is_known = class != AccessClass::Read || waits != Waits::Unknown;
-        Missing { class, is_known, is_independent: waits == Waits::Independent }
+        Missing { class, is_known, is_independent: waits.is_independent(), chain }
     }
 
     /// Notes that the last level has the line of a reference, and what that costs.
@@ -117,11 +177,15 @@ impl<'m> MissClasses<'m> {
             C::ReadStreamed | C::WriteStreamed => (&mut hits.streamed, costs.streamed),
             C::ReadOverlapped | C::WriteOverlapped => (&mut hits.overlapped, costs.overlapped),
             C::Read if missing.is_independent && is_near => (&mut hits.overlapped, costs.overlapped),
+            C::Read if missing.chain.is_some_and(|id| thread.overlaps(id, |c| c.left)) => {
+                (&mut hits.overlapped, costs.overlapped)
+            }
             _ if missing.is_known => (&mut hits.waited, costs.waited),
             _ => (&mut hits.unknown, costs.waited),
         };
         *count += 1;
         hits.cost += cost;
+        thread.followed(missing.chain, false);
         cost
     }
 
@@ -139,6 +203,7 @@ impl<'m> MissClasses<'m> {
         }
         let thread = &mut self.threads[thread as usize];
         (thread.missed_at, thread.left_at) = (Some(thread.refs), Some(thread.refs));
+        thread.followed(missing.chain, true);
         if matches!(by, Kind::TransferNear | Kind::TransferFar) {
             return;
         }
@@ -149,6 +214,31 @@ impl<'m> MissClasses<'m> {
             _ => &mut self.totals.unknown,
         };
         *count += 1;
+    }
+}
+
+impl Thread {
+    /// Whether the next miss of the chain of a loop is under way beside one of another chain.
+    fn overlaps(&self, id: u16, of: impl Fn(&Chains) -> Depth) -> bool {
+        self.chains.get(usize::from(id)).is_some_and(|c| of(c).overlaps(c.now, self.refs))
+    }
+    /// Notes that a round begins, and so another chain.
+    fn begin(&mut self, id: u16) {
+        let place = usize::from(id);
+        if place >= self.chains.len() {
+            self.chains.resize(place + 1, Chains::default());
+        }
+        self.chains[place].now = self.refs;
+    }
+    /// Notes that a reference of a chain missed, or only left the private cache.
+    fn followed(&mut self, chain: Option<u16>, missed: bool) {
+        let refs = self.refs;
+        if let Some(c) = chain.and_then(|id| self.chains.get_mut(usize::from(id))) {
+            c.left.note(c.now, refs);
+            if missed {
+                c.missed.note(c.now, refs);
+            }
+        }
     }
 }
 

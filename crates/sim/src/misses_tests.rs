@@ -95,3 +95,49 @@ fn hits_have_classes_and_prices_of_their_own() {
     let missing = free.reference(0, 2, 7, Op::Read);
     assert_eq!((free.hit(0, missing), free.hits()), (Cost::ZERO, None));
 }
+
+/// Classes of the misses of chains of so many references, each begun by one that hits: those of one reorder window, and so many further chains.
+fn of_chains(length: u64, chains: u64) -> Vec<AccessClass> {
+    let waits = [Waits::Unknown, Waits::Begins(3), Waits::Anew(3)];
+    let mut all = MissClasses::new(&waits, 1, 6, None);
+    let mut found = Vec::new();
+    for chain in 0..chains {
+        _ = all.reference(0, 1, 5, Op::Read);
+        for link in 0..length {
+            let missing = all.reference(0, 2, 1000 + (chain * 7919 + link * 104_729) % 65_536, Op::Read);
+            all.served(0, missing, CacheEventKind::ReadMiss);
+            found.push(missing.class);
+        }
+    }
+    found
+}
+
+#[test]
+fn of_short_chains_one_in_a_window_is_waited_for() {
+    let found = of_chains(1, 200);
+    let waited: Vec<usize> = (0..found.len()).filter(|&i| found[i] == C::Read).collect();
+    assert_eq!(waited, [0, 51, 102, 153], "two references a chain, {WINDOW} a window");
+    let pairs = of_chains(2, 40);
+    let both = [C::Read, C::Read, C::ReadOverlapped, C::ReadOverlapped, C::ReadOverlapped, C::ReadOverlapped];
+    assert_eq!(pairs[..6], both, "as many as the longest has");
+    let long = of_chains(150, 4);
+    let overlapped = long.iter().filter(|c| **c == C::ReadOverlapped).count();
+    assert!(overlapped * 2 < long.len(), "{overlapped} of {}: beside the end of the one before", long.len());
+    assert!(long[..150].iter().all(|c| *c == C::Read), "a chain that is alone");
+    assert_eq!(classes(Waits::Anew(0), Op::Read, [7, 900, 31, 555, 2]), [C::Read; 5], "no round was seen to begin");
+}
+
+#[test]
+fn hits_of_short_chains_overlap_too() {
+    let costs = HitCosts { waited: Cost(100), overlapped: Cost(10), streamed: Cost(1) };
+    let waits = [Waits::Begins(0), Waits::Anew(0)];
+    let mut all = MissClasses::new(&waits, 1, 6, Some(costs));
+    let mut cost = |begins: bool, line| {
+        if begins {
+            _ = all.reference(0, 0, 3, Op::Read);
+        }
+        let missing = all.reference(0, 1, line, Op::Read);
+        all.hit(0, missing).0
+    };
+    assert_eq!([cost(true, 70), cost(false, 900), cost(true, 31), cost(false, 555)], [100, 100, 10, 10]);
+}

@@ -37,6 +37,18 @@ pub enum Waits {
     Dependent,
     /// Misses do not depend on each other: a core has several at a time.
     Independent,
+    /// As [`Waits::Dependent`], in chains that begin anew in each round of the loop with this number: chains of several rounds are under way
+    /// at once.
+    Anew(u16),
+    /// As [`Waits::Independent`], and in the rounds of that loop themselves: a chain that began before has ended.
+    Begins(u16),
+}
+
+impl Waits {
+    /// Whether misses do not depend on each other.
+    pub(crate) const fn is_independent(self) -> bool {
+        matches!(self, Waits::Independent | Waits::Begins(_))
+    }
 }
 
 /// What a miss costs.

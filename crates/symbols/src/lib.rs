@@ -43,7 +43,7 @@ mod shorten;
 mod sites;
 mod types;
 
-pub use dependence::{Dependence, Dependences};
+pub use dependence::{Dependence, Dependences, SiteLoops};
 pub use image::{ModuleFile, read_module};
 pub use modules::{Mapping, Module, Modules, mappings};
 pub use naming::{Named, name_everything};

@@ -36,7 +36,7 @@ use crate::returns::{Code, Function};
 use flow::{Around, Flow};
 use homenode_sys::dir;
 use homenode_trace::symbols::{Site, Symbols};
-use rounds::Rounds;
+use rounds::{Answer, Rounds};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use values::Builder;
@@ -65,12 +65,34 @@ impl std::fmt::Display for Dependence {
     }
 }
 
+/// Where a code location stands among the loops of the program; numbers of loops are from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SiteLoops {
+    /// Innermost loop that it is in; 0 in none.
+    pub own: u32,
+    /// Of a carried one, the loop in each of whose rounds the chain begins anew, from what no chain of that loop brought; 0 if none is known.
+    pub anew: u32,
+}
+
+/// Numbers of loops, by path of the file, begin of the function, and number in it.
+type LoopNumbers<'p> = HashMap<(&'p str, u64, usize), u32>;
+
+impl SiteLoops {
+    fn of<'p>(found: Answer, (path, function): (&'p str, u64), loops: &mut LoopNumbers<'p>) -> SiteLoops {
+        let mut number = |level: usize| {
+            let next = loops.len() as u32 + 1;
+            if level == 0 { 0 } else { *loops.entry((path, function, level)).or_insert(next) }
+        };
+        SiteLoops { own: number(found.own), anew: found.anew.map_or(0, number) }
+    }
+}
+
 /// Answers for the code locations of a dataset.
 #[derive(Debug)]
 pub struct Dependences<'s> {
     sites: &'s [Site],
     /// By path of the file and address in it.
-    known: HashMap<(&'s str, u64), Dependence>,
+    known: HashMap<(&'s str, u64), (Dependence, SiteLoops)>,
 }
 
 impl<'s> Dependences<'s> {
@@ -82,36 +104,54 @@ impl<'s> Dependences<'s> {
         for site in symbols.sites.iter().filter(|s| !s.module.is_empty()) {
             offsets.entry(&site.module).or_default().insert(site.offset);
         }
-        let mut known = HashMap::new();
+        let (mut known, mut loops) = (HashMap::new(), LoopNumbers::new());
         for (path, asked) in offsets {
             let id = symbols.modules.iter().find(|m| m.path == path).map(|m| m.build_id.as_str());
             let found = id.and_then(|id| of_file(Path::new(path), Some(id), Some(&asked), &not_own));
-            known.extend(found.into_iter().flatten().map(|(at, found)| ((path, at), found)));
+            for (at, (function, found)) in found.into_iter().flatten() {
+                known.insert((path, at), (found.dependence, SiteLoops::of(found, (path, function), &mut loops)));
+            }
         }
         Dependences { sites: &symbols.sites, known }
     }
 
     /// The answer for a site, by its number in the dataset.
     pub fn of(&self, site: u32) -> Dependence {
-        let site = self.sites.get(site as usize);
-        let found = site.and_then(|s| self.known.get(&(s.module.as_str(), s.offset)));
-        found.copied().unwrap_or(Dependence::Unknown)
+        self.found(site).map_or(Dependence::Unknown, |f| f.0)
+    }
+
+    /// Loops of a site.
+    pub fn loops_of(&self, site: u32) -> SiteLoops {
+        self.found(site).map_or(SiteLoops::default(), |f| f.1)
+    }
+
+    fn found(&self, site: u32) -> Option<(Dependence, SiteLoops)> {
+        let site = self.sites.get(site as usize)?;
+        self.known.get(&(site.module.as_str(), site.offset)).copied()
     }
 }
 
 /// Answers for all calls of hooks in a program file, by the address in the file of each call's last byte; `runtime` as in
 /// [`Dependences::new`]. `None` if the file cannot be read or is not for x86-64.
 pub fn dependences(path: &Path, runtime: &[u8]) -> Option<BTreeMap<u64, Dependence>> {
-    of_file(path, None, None, &functions_of_archive(runtime))
+    let found = of_file(path, None, None, &functions_of_archive(runtime))?;
+    Some(found.into_iter().map(|(site, (_, found))| (site, found.dependence)).collect())
 }
 
-/// Answers for the sites that are `asked` for, if any are, otherwise for all.
+/// Loops of all calls of hooks in a program file, likewise.
+pub fn site_loops(path: &Path, runtime: &[u8]) -> Option<BTreeMap<u64, SiteLoops>> {
+    let (found, mut loops) = (of_file(path, None, None, &functions_of_archive(runtime))?, LoopNumbers::new());
+    let of = |(site, (function, found))| (site, SiteLoops::of(found, ("", function), &mut loops));
+    Some(found.into_iter().map(of).collect())
+}
+
+/// Answers for the sites that are `asked` for, if any are, otherwise for all, each with the begin of its function.
 fn of_file(
     path: &Path,
     id: Option<&str>,
     asked: Option<&BTreeSet<u64>>,
     not_own: &BTreeSet<String>,
-) -> Option<BTreeMap<u64, Dependence>> {
+) -> Option<BTreeMap<u64, (u64, Answer)>> {
     let bytes = dir::content(path, BYTES_MAX).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
     if id.is_some() && debug_file::build_id(&file).as_deref() != id {
@@ -130,7 +170,7 @@ fn of_file(
         let Some(function) = code.function(begin).filter(|f| f.begin() == begin) else { continue };
         left = left.saturating_sub(function.instructions().len());
         if left > 0 {
-            found.extend(of_function(&around, &function));
+            found.extend(of_function(&around, &function).into_iter().map(|(site, found)| (site, (begin, found))));
         }
     }
     if let Some(asked) = asked {
@@ -140,8 +180,9 @@ fn of_file(
 }
 
 /// Answers for all calls of hooks in a function.
-fn of_function(around: &Around<'_>, function: &Function) -> BTreeMap<u64, Dependence> {
-    let mut found: BTreeMap<u64, Dependence> = around.sites(function).map(|s| (s, Dependence::Unknown)).collect();
+fn of_function(around: &Around<'_>, function: &Function) -> BTreeMap<u64, Answer> {
+    let unknown = Answer { dependence: Dependence::Unknown, own: 0, anew: None };
+    let mut found: BTreeMap<u64, Answer> = around.sites(function).map(|s| (s, unknown)).collect();
     let flow = if found.is_empty() { None } else { Flow::new(around, function) };
     if let Some(flow) = flow
         && let Some(mut values) = Builder::build(&flow)

@@ -31,11 +31,23 @@ struct Flags {
     given: bool,
 }
 
+/// What is known of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) dependence: Dependence,
+    /// Innermost loop of the function that it is in, 0 in none.
+    pub(super) own: usize,
+    /// Of a carried one the loop in each of whose rounds the chain begins anew, if there is one.
+    pub(super) anew: Option<usize>,
+}
+
 /// One loop; number 0 is the whole function, whose rounds are its calls.
 struct Round {
     flags: HashMap<Value, Flags>,
     /// Loads in chains.
     chains: Vec<Value>,
+    /// Whether a chain goes through memory with a fixed address, which lasts longer than the loop, or from one loop in it to another.
+    kept: bool,
     /// Blocks that rounds begin with.
     heads: HashSet<u32>,
 }
@@ -73,25 +85,46 @@ impl<'a> Rounds<'a> {
     }
 
     /// Of the site of a hook, by the address of its call's last byte.
-    pub(super) fn of(&mut self, site: u64) -> Dependence {
-        let Some(&(block, address)) = self.values.sites.get(&site) else { return Dependence::Unknown };
-        let mut level = self.flow.nest.inner[block as usize];
-        let in_loop = level > 0;
+    pub(super) fn of(&mut self, site: u64) -> Answer {
+        let unknown = Answer { dependence: Dependence::Unknown, own: 0, anew: None };
+        let Some(&(block, address)) = self.values.sites.get(&site) else { return unknown };
+        let own = self.flow.nest.inner[block as usize];
+        let (mut level, unknown) = (own, Answer { own, ..unknown });
         loop {
-            if !self.known.contains_key(&level) {
-                let round = self.round(level);
-                self.known.insert(level, round);
-            }
-            let Some(round) = self.known.remove(&level).flatten() else { return Dependence::Unknown };
-            let found = self.at(&round, level, address);
-            self.known.insert(level, Some(round));
+            let Some(found) = self.in_loop(level, address) else { return unknown };
             match (found, level) {
-                (Some(found), _) => return found,
+                (Some(dependence), _) => {
+                    let anew = (dependence == Dependence::Carried).then(|| self.anew(level, address)).flatten();
+                    return Answer { dependence, own, anew };
+                }
                 // The address stays the same while the function runs.
-                (None, 0) => return if in_loop { Dependence::Independent } else { Dependence::Unknown },
+                (None, 0) if own > 0 => return Answer { dependence: Dependence::Independent, ..unknown },
+                (None, 0) => return unknown,
                 (None, _) => level = self.flow.nest.parent[level],
             }
         }
+    }
+
+    /// What a loop says about an address, as [`Rounds::at`]; `None` if the loop is too much.
+    fn in_loop(&mut self, level: usize, address: Value) -> Option<Option<Dependence>> {
+        if !self.known.contains_key(&level) {
+            let round = self.round(level);
+            self.known.insert(level, round);
+        }
+        let round = self.known.remove(&level).flatten()?;
+        let found = self.at(&round, level, address);
+        self.known.insert(level, Some(round));
+        Some(found)
+    }
+
+    /// The loop around that of a chain, if the chain begins with what no chain of that one brought: in each round anew.
+    fn anew(&mut self, level: usize, address: Value) -> Option<usize> {
+        let around = self.flow.nest.parent[level];
+        if level == 0 || around == 0 || self.in_loop(around, address)? != Some(Dependence::Independent) {
+            return None;
+        }
+        let kept = |level| self.known.get(&level).and_then(Option::as_ref).is_none_or(|round| round.kept);
+        (!kept(level) && !kept(around)).then_some(around)
     }
 
     /// What a loop says about an address; `None` if it is the same in all rounds.
@@ -183,6 +216,12 @@ impl<'a> Rounds<'a> {
         self.flow.nest.inner.get(self.values.nodes.all[value as usize].block as usize).copied()
     }
 
+    /// The loop in this one that a value is made in; none if it is made in this one itself, or elsewhere.
+    fn part_of(&self, level: usize, value: Value) -> Option<usize> {
+        let up = |l: &usize| (*l > 0).then(|| self.flow.nest.parent[*l]);
+        std::iter::successors(self.loop_of(value), up).find(|l| *l > 0 && self.flow.nest.parent[*l] == level)
+    }
+
     /// Whether a value is made in a loop.
     fn is_inside(&self, level: usize, value: Value) -> bool {
         self.loop_of(value).is_some_and(|inner| {
@@ -203,7 +242,7 @@ impl<'a> Rounds<'a> {
         let starts: Vec<Value> = self.values.sites.values().filter(|s| blocks.contains(&s.0)).map(|s| s.1).collect();
         let enters = |b: &&usize| self.flow.blocks.pred[**b].iter().any(|p| !blocks.contains(&(*p as u32)));
         let heads = body.iter().filter(enters).map(|b| *b as u32).collect();
-        let round = Round { flags: HashMap::new(), chains: Vec::new(), heads };
+        let round = Round { flags: HashMap::new(), chains: Vec::new(), kept: false, heads };
         let mut search = Search { round, level, blocks, calls };
         search.all(self, starts)?;
         Some(search.round)
@@ -313,7 +352,7 @@ impl Search {
         let members: HashSet<Value> = part.iter().copied().collect();
         let mut flags = Flags::default();
         let (mut cyclic, mut own, mut loads) = (part.len() > 1, false, Vec::new());
-        let mut direct = false;
+        let (mut direct, mut kept) = (false, false);
         for &value in part {
             let node = rounds.values.nodes.all[value as usize].clone();
             let inside = rounds.is_inside(self.level, value);
@@ -327,6 +366,7 @@ impl Search {
                 let fixed = rounds.written(self, value).is_some();
                 flags.varies |= !fixed;
                 flags.opaque |= fixed && self.calls;
+                kept |= inputs.iter().skip(1).any(|v| members.contains(v));
                 if members.contains(&node.inputs[0]) {
                     loads.push(value);
                 }
@@ -344,6 +384,10 @@ impl Search {
         flags.direct = direct;
         if flags.chain {
             self.round.chains.extend(loads);
+            self.round.kept |= kept;
+        } else if cyclic && !loads.is_empty() {
+            let parts: HashSet<Option<usize>> = part.iter().map(|v| rounds.part_of(self.level, *v)).collect();
+            self.round.kept |= kept || parts.len() > 1;
         }
         part.iter().for_each(|v| _ = self.round.flags.insert(*v, flags));
     }

@@ -184,7 +184,8 @@ fn answers(bytes: &[u8]) -> BTreeMap<u64, Dependence> {
     ];
     let (code, not_own) = (Code::made(BEGIN, bytes, &functions), BTreeSet::new());
     let function = code.function(BEGIN).unwrap();
-    of_function(&Around::new(&code, &not_own, Vec::new()).unwrap(), &function)
+    let found = of_function(&Around::new(&code, &not_own, Vec::new()).unwrap(), &function);
+    found.into_iter().map(|(site, found)| (site, found.dependence)).collect()
 }
 
 /// A number, the sites whose loads it is made of, and those of these whose values are in it by arithmetic alone.

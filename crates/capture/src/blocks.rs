@@ -5,6 +5,8 @@
 use crate::control::Control;
 use homenode_base::ring::*;
 use homenode_sys::dir::Dir;
+use homenode_trace::frame::{BlockRefs, RawRef};
+use homenode_trace::record::Op;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +16,8 @@ pub(crate) const ENDING: &str = ".blocks";
 const FILE_BYTES_MAX: u64 = 128 << 20;
 /// Files that are read: executables and libraries of all processes together.
 const FILES_MAX: usize = 65_536;
+/// Size code of the largest reference of a block, of 16 bytes.
+const CODE_MAX: u64 = 4;
 /// How often files are looked for in vain before nobody looks any more.
 const VAIN_MAX: u32 = 64;
 
@@ -121,8 +125,11 @@ impl Table {
             let refs = block_refs(header).filter(|_| header & BLOCK_NUMBER_MASK == u64::from(number))?;
             for _ in 0..refs {
                 let word = words.next()?;
-                let bits = word & (15 << W0_SIZE_SHIFT | 3 << W0_OP_SHIFT);
-                slots.push([bits, word & W1_PC_MASK]);
+                let (code, op) = (word >> W0_SIZE_SHIFT & 15, word >> W0_OP_SHIFT & 3);
+                if code > CODE_MAX || op > Op::Write as u64 {
+                    return None;
+                }
+                slots.push([code << W0_SIZE_SHIFT | op << W0_OP_SHIFT, word & W1_PC_MASK]);
             }
             begins.push(u32::try_from(slots.len()).ok()?);
         }
@@ -154,37 +161,25 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Of these definitions.
-    pub(crate) fn of(all: Arc<Definitions>) -> Blocks {
+    pub(crate) fn defined_by(all: Arc<Definitions>) -> Blocks {
         Blocks { all: Some(all), known: Vec::new() }
     }
 
-    /// Appends the references of the block with which `slots` begin as slots of one reference each, as far as `out` has room; how many
-    /// slots it took. `None` if it is no block, not known or not whole.
-    #[inline]
-    pub(crate) fn expand(&mut self, slots: &[[u64; 2]], out: &mut Expanded) -> Option<usize> {
+    /// The references of the block with which `slots` begin, and how many slots it has. `None` if it is no block, not known or not whole.
+    pub(crate) fn expand<'a>(&'a mut self, slots: &'a [[u64; 2]]) -> Option<(impl Iterator<Item = RawRef>, usize)> {
         let header = slots.first()?[0];
-        let refs = block_refs(header)? as usize;
-        let used = block_slots(refs as u64) as usize;
-        let addresses = slots.get(..used)?.as_flattened().get(1..=refs)?;
-        let number = (header & BLOCK_NUMBER_MASK) as u32;
-        if self.known.first().is_none_or(|t| !t.has(number)) {
-            self.look_up(number)?;
-        }
-        let definition = self.known.first()?.get(number)?.get(..refs)?;
-        let room = out.slots.get_mut(out.len..out.len + refs)?;
-        for ((to, &[bits, pc]), &address) in room.iter_mut().zip(definition).zip(addresses) {
-            *to = [address & W0_ADDR_MASK | bits, pc];
-        }
-        out.len += refs;
-        Some(used)
+        let refs = block_refs(header)?;
+        let used = block_slots(refs) as usize;
+        let addresses = slots.get(..used)?.as_flattened().get(1..)?;
+        let definition = self.refs_of(header)?.get(..refs as usize)?;
+        let slots = definition.iter().zip(addresses).map(|(&[bits, pc], address)| [bits | address & W0_ADDR_MASK, pc]);
+        Some((slots.filter_map(|slot| RawRef::of_slot(&slot)), used))
     }
-}
 
-impl Blocks {
     /// Puts the table with block `number` first.
+    #[cold]
     fn look_up(&mut self, number: u32) -> Option<()> {
-        let at = self.known.iter().position(|t| t.has(number));
-        let at = match at {
+        let at = match self.known.iter().position(|t| t.has(number)) {
             Some(at) => at,
             None => {
                 self.known.push(self.all.as_ref()?.table(number)?);
@@ -196,27 +191,13 @@ impl Blocks {
     }
 }
 
-/// References of a batch, a slot each.
-#[derive(Debug)]
-pub(crate) struct Expanded {
-    slots: [[u64; 2]; BATCH_REFS as usize],
-    len: usize,
-}
-
-impl Default for Expanded {
-    fn default() -> Expanded {
-        Expanded { slots: [[0; 2]; BATCH_REFS as usize], len: 0 }
-    }
-}
-
-impl Expanded {
-    pub(crate) fn push(&mut self, slot: [u64; 2]) -> bool {
-        let room = self.slots.get_mut(self.len);
-        self.len += usize::from(room.is_some());
-        room.map(|to| *to = slot).is_some()
-    }
-    pub(crate) fn take(&mut self) -> &[[u64; 2]] {
-        &self.slots[..std::mem::take(&mut self.len)]
+impl BlockRefs for Blocks {
+    fn refs_of(&mut self, header: u64) -> Option<&[[u64; 2]]> {
+        let number = (header & BLOCK_NUMBER_MASK) as u32;
+        if self.known.first().is_none_or(|t| !t.has(number)) {
+            self.look_up(number)?;
+        }
+        self.known.first()?.get(number)
     }
 }
 
@@ -236,18 +217,20 @@ mod tests {
     fn files_are_read_when_a_number_is_asked_for_that_is_not_known() {
         let t = tempfile::tempdir().unwrap();
         let all = Arc::new(Definitions { places: vec![Dir::open(t.path()).unwrap()], found: Mutex::default() });
-        let (mut blocks, mut out) = (Blocks::of(all), Expanded::default());
+        let mut blocks = Blocks::defined_by(all);
         let slots = [[W0_BLOCK | 2 << W0_KIND_SHIFT | 8, 0x1000], [0xffff_0000_0000_2000, 0], [7, 7]];
-        assert_eq!(blocks.expand(&slots, &mut out), None);
+        assert!(blocks.expand(&slots).is_none());
         let file =
             [word(1, 8), reference(3, 1, 0x40), word(2, 9), reference(0, 0, 0x50), reference(4, 1, 0x60)].concat();
         std::fs::write(t.path().join("7.blocks"), &file).unwrap();
         std::fs::write(t.path().join("x.blocks"), &file).unwrap();
-        assert_eq!(blocks.expand(&slots, &mut out), None, "block 8 has one reference");
+        assert!(blocks.expand(&slots).is_none(), "block 8 has one reference");
         let slots = slots.map(|[a, b]| [a + u64::from(a == slots[0][0]), b]);
-        assert_eq!(blocks.expand(&slots, &mut out), Some(2));
-        assert_eq!(out.take(), [[0x1000, 0x50], [0x2000 | 4 << W0_SIZE_SHIFT | 1 << W0_OP_SHIFT, 0x60]]);
-        assert_eq!(blocks.expand(&slots[..1], &mut out), None, "cut");
+        let (refs, used) = blocks.expand(&slots).unwrap();
+        let raw = |addr, size, op, pc| RawRef { addr, size, op, pc };
+        assert_eq!(refs.collect::<Vec<_>>(), [raw(0x1000, 1, Op::Read, 0x50), raw(0x2000, 16, Op::Write, 0x60)]);
+        assert_eq!(used, 2);
+        assert!(blocks.expand(&slots[..1]).is_none(), "cut");
     }
 
     #[test]
@@ -259,6 +242,9 @@ mod tests {
         assert!(Table::parse(7, &word(1, 8)).is_none(), "a reference is missing");
         assert!(Table::parse(u32::MAX, &good).is_none());
         assert!(Table::parse(7, &[word(0, 8), word(1, 9)].concat()).is_none());
+        for (code, op) in [(5, 0), (SIZE_RANGE, 0), (3, 2), (3, 3)] {
+            assert!(Table::parse(7, &[word(1, 8), reference(code, op, 0x40)].concat()).is_none(), "{code} {op}");
+        }
         let mut rng = Rng::new(3);
         for _ in 0..20_000 {
             let bytes: Vec<u8> = (0..rng.below(80)).map(|_| rng.next_u64() as u8).collect();

@@ -38,6 +38,8 @@
 
 pub mod backends;
 mod blocks;
+#[cfg(test)]
+mod blocks_tests;
 mod calibrate;
 mod compact;
 mod control;
@@ -56,9 +58,6 @@ pub mod protect;
 mod record;
 mod recover;
 mod ring;
-mod runs;
-#[cfg(test)]
-mod runs_tests;
 pub mod sampled;
 mod sink;
 mod slots;

@@ -1,4 +1,5 @@
 //! Takes decoded slots into a frame and a list of events, within a quota.
+use crate::blocks::Blocks;
 use crate::ring::Consumed;
 use homenode_base::ring::BATCH_REFS;
 use homenode_trace::Event;
@@ -13,19 +14,25 @@ pub(crate) trait Sink {
     /// The references that `slots` begins with and that each fill a slot ([`homenode_trace::frame::RawRef::of_slot`]); returns how
     /// many it took, which may be none.
     fn run(&mut self, slots: &[[u64; 2]]) -> usize;
-    /// If the references are predicted to go on round a cycle: what each adds to the address of the one before of its kind, as
-    /// [`homenode_trace::frame::FrameEncoder::strides`] says it.
-    fn strides(&self) -> Option<&[[u64; 2]]> {
-        None
-    }
-    /// So many references that are as predicted; `tail` are the slots of the last ones, as many as there are strides or all of them.
-    fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) {
-        let _ = (refs, tail);
+    /// The blocks of references that `slots` begins with; returns how many slots it took, 0 if the first is not whole or `blocks` does
+    /// not know it.
+    fn blocks(&mut self, slots: &[[u64; 2]], blocks: &mut Blocks) -> usize {
+        one_by_one(slots, blocks, self)
     }
     /// A reference.
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);
     /// An event; `stamp` is 0 where the slot has none.
     fn event(&mut self, kind: EventKind, stamp: u64);
+}
+
+/// The references of the blocks that `slots` begins with; how many slots they take.
+fn one_by_one(slots: &[[u64; 2]], blocks: &mut Blocks, sink: &mut (impl Sink + ?Sized)) -> usize {
+    let mut at = 0;
+    while let Some((refs, used)) = blocks.expand(&slots[at..]) {
+        refs.for_each(|r| sink.reference(r.addr, r.size, r.op, r.pc));
+        at += used;
+    }
+    at
 }
 
 /// Sink of decoded slots: a frame and a list of events, filled within a quota.
@@ -119,16 +126,15 @@ impl Sink for FrameSink<'_> {
         self.spins += spins;
         taken
     }
-    fn strides(&self) -> Option<&[[u64; 2]]> {
-        let all_wanted = self.skip_refs == 0 && self.quota - self.stored >= BATCH_REFS;
-        self.encoder.strides().filter(|_| all_wanted)
-    }
-    fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) {
-        // `has_room` was asked before the batch, so the encoder takes them.
-        if self.encoder.follow(refs, tail) {
-            self.refs += refs as u64;
-            self.stored += refs as u64;
+    fn blocks(&mut self, slots: &[[u64; 2]], blocks: &mut Blocks) -> usize {
+        if self.skip_refs == 0 && self.quota - self.stored >= BATCH_REFS {
+            // `has_room` was asked before the batch, so the encoder takes all that it is given.
+            let (used, taken) = self.encoder.extend_blocks(slots, blocks);
+            self.refs += taken as u64;
+            self.stored += taken as u64;
+            return used;
         }
+        one_by_one(slots, blocks, self)
     }
     #[inline]
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64) {

@@ -1,6 +1,5 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
-use crate::blocks::Definitions;
-use crate::runs::Runs;
+use crate::blocks::{Blocks, Definitions};
 use crate::sink::Sink;
 use homenode_base::CpuMask;
 use homenode_base::ring::*;
@@ -16,7 +15,7 @@ pub(crate) struct Decoder {
     /// Slots that no producer writes; what follows them in their batch is skipped.
     pub(crate) damaged: u64,
     pending: Option<Pending>,
-    runs: Runs,
+    blocks: Blocks,
 }
 
 /// An event whose text may go on in the next slots.
@@ -34,7 +33,7 @@ const TEXT_MAX: usize = 4096;
 impl Decoder {
     /// A decoder of the slots of programs that write blocks.
     pub(crate) fn with_blocks(definitions: Arc<Definitions>) -> Decoder {
-        Decoder { runs: Runs::of(definitions), ..Decoder::default() }
+        Decoder { blocks: Blocks::defined_by(definitions), ..Decoder::default() }
     }
     /// Decodes `slots`, which begin at ring position `at` and lie in one batch. With `last`, the batch may end in the middle
     /// of an event, because its producer is dead; what is incomplete is left out.
@@ -54,7 +53,7 @@ impl Decoder {
                 self.flush(sink);
             }
             if w0 & W0_BLOCK != 0 {
-                match self.runs.take(&slots[i..], sink) {
+                match sink.blocks(&slots[i..], &mut self.blocks) {
                     0 => return self.damaged += u64::from(!last),
                     used => i += used,
                 }

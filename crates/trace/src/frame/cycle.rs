@@ -7,12 +7,14 @@
 //! costs its token and the cycle goes on.
 use super::predict::Entry;
 use super::slot;
-use homenode_base::ring::as_expected;
+use homenode_base::ring::W0_ADDR_MASK;
 
 /// Most keys of a cycle.
 const KEYS_MAX: usize = 256;
 /// Steps are repeated so far beyond one iteration that the slots of a batch are compared in one go.
 const AHEAD: usize = 64;
+/// Slots of which it is found out at once whether they are as expected.
+const COMPARED: usize = 8;
 /// What a miss costs, in references that the cycle must have saved before.
 const MISS: i32 = 12;
 /// Savings beyond which no more is put by.
@@ -131,31 +133,18 @@ impl Cycle {
 
     /// Takes note of slots that are as expected.
     fn note(&mut self, slots: &[[u64; 2]]) {
-        self.follow(slots.len(), slots);
-    }
-
-    /// Takes note of `refs` references that are as expected; `tail` are the slots of the last ones, at least of one iteration if they are as many.
-    pub(super) fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) {
         let len = self.keys.len();
-        let mut iteration = &tail[tail.len().saturating_sub(len)..];
-        let end = self.wrap(self.at + refs);
-        let mut place = if refs < len { self.at } else { end };
+        let mut iteration = &slots[slots.len().saturating_sub(len)..];
+        let end = self.wrap(self.at + slots.len());
+        let mut place = if slots.len() < len { self.at } else { end };
         while !iteration.is_empty() {
             let (now, rest) = iteration.split_at(iteration.len().min(len - place));
             self.last[place..place + now.len()].copy_from_slice(now);
             (iteration, place) = (rest, 0);
         }
         self.at = end;
-        self.walked += refs;
-        self.saved = SAVED_MAX.min(self.saved + refs.min(SAVED_MAX as usize) as i32);
-    }
-
-    /// The strides of the keys from the one that is expected next on, if the last references, one of each, were of these keys in this order.
-    pub(super) fn strides(&self) -> Option<&[[u64; 2]]> {
-        let len = self.keys.len();
-        let once = self.active && !self.spins && self.walked >= len;
-        // Steps are repeated, so that an iteration can be taken from any place on.
-        once.then(|| self.steps.get(self.at..self.at + len)).flatten()
+        self.walked += slots.len();
+        self.saved = SAVED_MAX.min(self.saved + slots.len().min(SAVED_MAX as usize) as i32);
     }
 
     /// The key that is expected next; its entry in `entries` is brought up to date. With it the address of the reference before.
@@ -205,4 +194,40 @@ impl Cycle {
             e.addr_missed = self.missed[place] == when;
         }
     }
+}
+
+/// How many of the first slots `now` are those of an iteration `before` plus the steps; all three are equally long. A word whose upper 16 bits
+/// change is not.
+#[inline]
+fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usize {
+    let mut done = 0;
+    let chunks = now.as_chunks().0.iter().zip(before.as_chunks().0).zip(steps.as_chunks().0);
+    for ((now, before), steps) in chunks {
+        if difference_of_many(now, before, steps) != 0 {
+            break;
+        }
+        done += COMPARED;
+    }
+    let slots = now[done..].iter().zip(&before[done..]).zip(&steps[done..]);
+    done + slots.take_while(|((now, before), steps)| difference(now, before, steps) == [0; 2]).count()
+}
+
+/// 0 if all slots `now` are those `before` plus the steps. A function of its own: compilers then take both words of a slot at once, and do not
+/// where it stands in another one.
+#[inline(never)]
+fn difference_of_many(now: &[[u64; 2]; COMPARED], before: &[[u64; 2]; COMPARED], steps: &[[u64; 2]; COMPARED]) -> u64 {
+    let mut all = [0; 2];
+    for i in 0..COMPARED {
+        let [a, b] = difference(&now[i], &before[i], &steps[i]);
+        all = [all[0] | a, all[1] | b];
+    }
+    all[0] | all[1]
+}
+
+/// 0 for each word that is the one before plus its step. An address that grows into the bits above it is not: the one that
+/// it should be is none that a slot can hold.
+#[inline(always)]
+fn difference(now: &[u64; 2], before: &[u64; 2], steps: &[u64; 2]) -> [u64; 2] {
+    let word = |i: usize| now[i] ^ before[i].wrapping_add(steps[i]) | (now[i] ^ before[i]) & !W0_ADDR_MASK;
+    [word(0), word(1)]
 }

@@ -1,4 +1,5 @@
 //! References to bytes, one at a time, straight from the recorder's ring slots.
+use super::blocks::Blocks;
 use super::columns::Extras;
 use super::cycle::Cycle;
 use super::index::KeyIndex;
@@ -27,11 +28,12 @@ const PAUSE_MAX: usize = 4096;
 pub struct FrameEncoder {
     thread: u32,
     first_ref: u64,
-    hot: Hot,
+    pub(super) hot: Hot,
     /// References up to and with the last token.
     token_refs: usize,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     index: KeyIndex,
+    pub(super) blocks: Blocks,
     cycle: Cycle,
     /// References of the frame before which no cycle is looked for.
     look_at: usize,
@@ -53,12 +55,12 @@ pub struct FrameEncoder {
 
 /// What changes with every reference; [`FrameEncoder::extend`] keeps it in registers.
 #[derive(Clone, Copy, Debug, Default)]
-struct Hot {
-    refs: usize,
+pub(super) struct Hot {
+    pub(super) refs: usize,
     /// Key of the reference before.
-    current: u16,
+    pub(super) current: u16,
     /// Key predicted to come next.
-    next: u16,
+    pub(super) next: u16,
 }
 
 /// One reference as the encoder takes it.
@@ -82,6 +84,7 @@ impl FrameEncoder {
         (self.cycle.active, self.look_at, self.pause, self.short) = (false, 0, 0, 0);
         self.entries.clear();
         self.index.clear();
+        self.blocks.clear();
         self.tokens.clear();
         self.keys.clear();
         self.addrs.clear();
@@ -168,9 +171,7 @@ impl FrameEncoder {
     /// prediction stays in registers from one reference to the next.
     #[inline]
     pub fn extend(&mut self, refs: impl IntoIterator<Item = RawRef>) -> usize {
-        if self.cycle.active {
-            self.leave_cycle();
-        }
+        self.end_cycle();
         let start = self.hot.refs;
         let mut hot = self.hot;
         for RawRef { addr, size, op, pc } in refs {
@@ -246,6 +247,13 @@ impl FrameEncoder {
         entered
     }
 
+    /// Leaves the cycle, if the encoder is in one.
+    pub(super) fn end_cycle(&mut self) {
+        if self.cycle.active {
+            self.leave_cycle();
+        }
+    }
+
     fn leave_cycle(&mut self) {
         let walked;
         (walked, self.hot.current, self.hot.next) = self.cycle.leave(&mut self.entries);
@@ -261,23 +269,6 @@ impl FrameEncoder {
         self.short = 0;
         self.pause = (2 * self.pause + RUN_MIN).min(PAUSE_MAX);
         self.look_at = self.hot.refs + self.pause;
-    }
-
-    /// If predictions go round a cycle of keys: how much each of them adds to the address of its last reference (first word; the other is 0),
-    /// in the order in which they are expected now. The last references were one of each, in this order.
-    pub fn strides(&self) -> Option<&[[u64; 2]]> {
-        self.cycle.strides()
-    }
-
-    /// Appends `refs` references that are as [`FrameEncoder::strides`] says, whose last ones are `tail`: as many as there are strides, or
-    /// all of them. False (and nothing done) if they do not fit.
-    pub fn follow(&mut self, refs: usize, tail: &[[u64; 2]]) -> bool {
-        let fits = self.cycle.active && refs <= FRAME_REFS_MAX - self.hot.refs;
-        if fits {
-            self.cycle.follow(refs, tail);
-            self.hot.refs += refs;
-        }
-        fits
     }
 
     /// As [`FrameEncoder::by_one`] for an encoder that is in a cycle, and may not be afterwards. Goes on at most to the next
@@ -310,13 +301,18 @@ impl FrameEncoder {
             self.hot.refs += 1;
             return true;
         }
-        let how = addr_token(e, r.addr, previous, &mut self.addrs);
-        self.cycle.pass(slot, e);
+        self.expected_elsewhere(usize::from(key), r.addr, previous);
+        self.cycle.pass(slot, &self.entries[usize::from(key)]);
+        true
+    }
+
+    /// Appends a reference of the key that is expected, whose address is not; `previous` is the address of the reference before.
+    pub(super) fn expected_elsewhere(&mut self, key: usize, addr: u64, previous: u64) {
+        let how = addr_token(&mut self.entries[key], addr, previous, &mut self.addrs);
         let (at, nibble) = self.begin_token();
         self.tokens[at] = predict::SITE_NEXT | how << 2 | nibble << 4;
         self.hot.refs += 1;
         self.token_refs = self.hot.refs;
-        true
     }
 
     /// Makes room for a token, with what goes on of its run behind it; where it is, and the run's nibble.
@@ -333,7 +329,7 @@ impl FrameEncoder {
     }
 
     #[inline(never)]
-    fn miss(&mut self, addr: u64, meta: u64, pc: u64) {
+    pub(super) fn miss(&mut self, addr: u64, meta: u64, pc: u64) {
         let (at, nibble) = self.begin_token();
         let previous = self.entries.get(usize::from(self.hot.current)).map_or(0, |e| e.last);
         let (site, key) = self.site_token(meta, pc, previous);
@@ -357,7 +353,11 @@ impl FrameEncoder {
         } else {
             self.look_up(meta, pc, previous)
         };
-        self.entries[usize::from(current)].learn_next(key);
+        let e = &mut self.entries[usize::from(current)];
+        e.learn_next(key);
+        if e.is_inner {
+            self.blocks.break_links();
+        }
         (token, key)
     }
 

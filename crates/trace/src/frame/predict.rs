@@ -42,6 +42,8 @@ pub(super) struct Entry {
     pub(super) addr_missed: bool,
     /// The last successor was not `next`; likewise.
     pub(super) next_missed: bool,
+    /// The key belongs to a linked block, and is not its last one; only encoders know.
+    pub(super) is_inner: bool,
 }
 
 /// Size and operation in one word.

@@ -1,4 +1,4 @@
-//! Runs of blocks against references one by one.
+//! Blocks against references one by one.
 use crate::blocks::Definitions;
 use crate::ring::Consumed;
 use crate::sink::FrameSink;

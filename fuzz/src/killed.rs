@@ -1,4 +1,4 @@
-//! A recording whose recorder was killed: the control file, two rings and the files of a dataset, in memory.
+//! A recording whose recorder was killed: the control file, two rings, what the blocks in them are, and the files of a dataset, in memory.
 use homenode_base::ring::*;
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,13 @@ fn ring(index: u32) -> Vec<u8> {
     for slot in 0..written {
         let stamp = [W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, 1000 + slot * 10];
         let reference = [0x1000_0000 + slot * 8 | 3 << W0_SIZE_SHIFT, 0x40_1000 + slot % 4 * 8];
-        let words = if slot % BATCH_SLOTS == 0 { stamp } else { reference };
+        let address = 0x2000_0000 + slot * 8;
+        let words = match slot % BATCH_SLOTS {
+            0 => stamp,
+            1 | 3 => [header(2, 3), address],
+            2 | 4 => [address + 0x1000, address + 0x2000],
+            _ => reference,
+        };
         let at = RING_HEADER_BYTES + slot * SLOT_BYTES;
         put(&mut bytes, at, &words[0].to_le_bytes());
         put(&mut bytes, at + 8, &words[1].to_le_bytes());
@@ -54,11 +60,23 @@ fn ring(index: u32) -> Vec<u8> {
     bytes
 }
 
+/// Definitions of two blocks, of one reference and of three; in rings the second one stands twice behind each stamp.
+fn blocks() -> Vec<u8> {
+    let reference = |n: u64| 3 << W0_SIZE_SHIFT | (n % 2) << W0_OP_SHIFT | 0x40_2000 + n * 8;
+    let words = [header(1, 1), reference(0), header(2, 3), reference(1), reference(2), reference(3)];
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn header(number: u64, refs: u64) -> u64 {
+    W0_BLOCK | refs << W0_KIND_SHIFT | number
+}
+
 /// The folder.
 pub struct Killed {
     folder: tempfile::TempDir,
     control: Vec<u8>,
     rings: [Vec<u8>; 2],
+    blocks: Vec<u8>,
 }
 
 impl Default for Killed {
@@ -70,7 +88,7 @@ impl Default for Killed {
 impl Killed {
     /// As the recorder left it.
     pub fn new() -> Killed {
-        Killed { folder: crate::folder(), control: control(), rings: [ring(0), ring(1)] }
+        Killed { folder: crate::folder(), control: control(), rings: [ring(0), ring(1)], blocks: blocks() }
     }
     /// Its path.
     pub fn root(&self) -> &Path {
@@ -83,18 +101,19 @@ impl Killed {
         for entry in fs::read_dir(root).expect("it is there").flatten() {
             let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
         }
-        let (mut control, mut rings) = (self.control.clone(), self.rings.clone());
+        let (mut control, mut rings, mut blocks) = (self.control.clone(), self.rings.clone(), self.blocks.clone());
         let mut plain: [Vec<u8>; 3] = Default::default();
         while let [which, low, high, length, rest @ ..] = data {
             let (new, more) = rest.split_at(rest.len().min(usize::from(*length)));
             let at = usize::from(u16::from_le_bytes([*low, *high]));
-            match which % 8 {
+            match which % 9 {
                 0 => overwrite(&mut control, at, new),
                 // The table, where most of the offsets would miss it.
                 1 => overwrite(&mut control, CONTROL_OFF_TABLE as usize + at % 64, new),
                 2 => overwrite(&mut rings[0], at, new),
                 3 => overwrite(&mut rings[1], at % 256, new),
                 4 => overwrite(&mut rings[1], RING_HEADER_BYTES as usize + at % 4096, new),
+                8 => overwrite(&mut blocks, at % 64, new),
                 n => plain[usize::from(n) - 5].extend_from_slice(new),
             }
             data = more;
@@ -103,8 +122,9 @@ impl Killed {
             fs::create_dir_all(root.join(inner)).expect("memory takes it");
         }
         let [frames, events, manifest] = plain;
+        let [first, second] = rings;
         let files =
-            [("rings/control", control), ("rings/0.ring", rings[0].clone()), ("rings/1.ring", rings[1].clone())];
+            [("rings/control", control), ("rings/0.ring", first), ("rings/1.ring", second), ("rings/0.blocks", blocks)];
         let dataset = [("threads/0.frames", frames), ("events.bin", events), ("manifest.json", manifest)];
         let dataset = dataset.into_iter().filter(|(_, bytes)| !bytes.is_empty());
         for (name, bytes) in files.into_iter().chain(dataset) {

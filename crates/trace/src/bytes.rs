@@ -27,7 +27,32 @@ impl Fault {
 
 /// Appends `v` in LEB128, 1 to 10 bytes.
 #[inline]
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut v: u64) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, v: u64) {
+    if v < 0x80 {
+        out.push(v as u8);
+    } else if v < 1 << 56 {
+        put_seven_a_byte(out, v);
+    } else {
+        put_long(out, v);
+    }
+}
+
+/// Appends `v`, which has at most 56 bits, in LEB128: its groups of seven bits are moved apart all at once, since how many there are is hard to
+/// predict for processors.
+#[inline]
+fn put_seven_a_byte(out: &mut Vec<u8>, v: u64) {
+    let v = (v & 0x0fff_ffff) | (v & 0x00ff_ffff_f000_0000) << 4;
+    let v = (v & 0x0000_3fff_0000_3fff) | (v & 0x0fff_c000_0fff_c000) << 2;
+    let v = (v & 0x007f_007f_007f_007f) | (v & 0x3f80_3f80_3f80_3f80) << 1;
+    let last = (63 - v.leading_zeros()) / 8;
+    let more = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * last));
+    let end = out.len() + last as usize + 1;
+    out.extend_from_slice(&(v | more).to_le_bytes());
+    out.truncate(end);
+}
+
+#[cold]
+fn put_long(out: &mut Vec<u8>, mut v: u64) {
     while v >= 0x80 {
         out.push(v as u8 | 0x80);
         v >>= 7;
@@ -123,9 +148,15 @@ mod tests {
     fn numbers_survive_and_overlong_ones_are_refused() {
         let mut values = vec![0, 1, 127, 128, u64::MAX, u64::MAX - 1, 1 << 63];
         let mut rng = homenode_base::Rng::new(3);
+        values.extend((0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit]));
         values.extend((0..1000).map(|_| rng.next_u64() >> rng.below(64)));
         let mut out = Vec::new();
-        values.iter().for_each(|&v| put_varint(&mut out, v));
+        for &v in &values {
+            let (mut slow, begin) = (Vec::new(), out.len());
+            put_varint(&mut out, v);
+            put_long(&mut slow, v);
+            assert_eq!(out[begin..], slow);
+        }
         let mut r = Reader::new(&out);
         for v in values {
             assert_eq!(r.varint(), Ok(v));

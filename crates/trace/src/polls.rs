@@ -162,7 +162,7 @@ impl<'a> Finder<'a> {
         };
         let near = NEAR as u64;
         let mut zones: Vec<Range<u64>> = Vec::new();
-        let mut last = None;
+        let mut last: Option<u64> = None;
         for e in self.data.thread_events(self.thread).filter(|e| sync(&e.kind)) {
             if let Some(last) = last.filter(|last| e.at - last <= near) {
                 // The reference of a read-modify-write stands before its event.

@@ -20,13 +20,18 @@ void hnrt_scratch_reset(struct hn_scratch *s) {
     s->ring.cursor = (uintptr_t)s->slots;
 }
 
-/* References in the current cycle: a slot each, but for blocks. */
+/* References in the current cycle: a slot each, but for blocks. Where a loop repeats a block, processors need not wait for its header to know
+ * where the next one stands. */
 static uint64_t refs_of_cycle(const struct hn_scratch *s) {
     uint64_t refs = 0, end = s->ring.cursor;
     for (uint64_t at = (uintptr_t)s->slots; at < end;) {
-        unsigned block = hnrt_block_refs(*(const uint64_t *)at);
-        refs += block ? block : 1;
-        at += block ? hnrt_block_bytes(block) : HN_SLOT_BYTES;
+        uint64_t header = *(const uint64_t *)at;
+        unsigned block = hnrt_block_refs(header);
+        uint64_t bytes = block ? hnrt_block_bytes(block) : HN_SLOT_BYTES;
+        do {
+            refs += block ? block : 1;
+            at += bytes;
+        } while (at < end && *(const uint64_t *)at == header);
     }
     return refs;
 }
@@ -80,6 +85,16 @@ static void count_unseen(struct hn_thread *t) {
     }
 }
 
+/* The recorder has read where a batch will stand: fetching that back takes as long as filling the batch before does. */
+static inline void expect_batch(uint64_t at) {
+#if defined(__x86_64__)
+    for (unsigned line = 0; line < HN_BATCH_BYTES; line += 64)
+        __asm__ volatile("prefetchw (%0)" : : "r"(at + line));
+#else
+    (void)at;
+#endif
+}
+
 /* Begins the batch at the cursor, which stands at the end of the one before (or at the begin of a new ring); false
  * if recording is over. May be abandoned by a longjmp at any instruction and called again. */
 bool hnrt_open_batch(struct hn_thread *t) {
@@ -103,6 +118,7 @@ bool hnrt_open_batch(struct hn_thread *t) {
     /* So that whoever finds the ring of a dead process knows which addresses of a begun block were stored. */
     for (unsigned i = 2; i < HN_BATCH_BYTES / 8; i++)
         slot[i] = 0;
+    expect_batch(r->base + ((next + HN_BATCH_BYTES) & (r->bytes - 1)));
     r->limit = (uintptr_t)slot + HN_BATCH_BYTES - HN_BLOCK_BYTES;
     slot[0] = hnrt_event_word(HN_EVENT_STAMP, 0, 0);
     slot[1] = os_stamp();

@@ -2,15 +2,18 @@
 //!
 //! Keys of a block follow each other in the key table and in the program, so once their successors are predicted (the block is
 //! *linked*) one look at the first key stands for all, and as long as a block follows itself with the expected addresses an
-//! iteration is a comparison of so many words. Frames are those of the references one by one.
+//! iteration is a comparison of so many slots. Frames are those of the references one by one.
 use super::encoder::{FrameEncoder, RawRef};
 use super::index::KeyIndex;
 use super::predict::Entry;
-use super::FRAME_REFS_MAX;
+use super::{FRAME_REFS_MAX, slot};
 use homenode_base::ring::{BLOCK_REFS_MAX, W0_ADDR_MASK, block_refs, block_slots};
 
 /// Most references of a block.
 const REFS_MAX: usize = BLOCK_REFS_MAX as usize;
+
+/// Blocks in a row that were not all predicted, after which it is not expected of the next one.
+const MISSED: u8 = 2;
 
 /// The blocks of a frame.
 #[derive(Debug, Default)]
@@ -30,10 +33,12 @@ struct Known {
     /// Key of its first reference.
     base: u16,
     refs: u8,
-    /// What `broken` was when each of its keys was the predicted successor of the one before; `None`: they are not.
-    linked: Option<u32>,
+    /// [`Blocks::linked`] when each of its keys was the predicted successor of the one before; 0: they are not.
+    linked: u32,
     /// The block that came after it last time, in `known`.
     next: u16,
+    /// How often in a row not all of it was predicted, at most [`MISSED`].
+    missed: u8,
 }
 
 /// What the references of blocks are.
@@ -52,7 +57,12 @@ impl Blocks {
 
     /// Takes note that the successor of a key is not the one that its block says.
     pub(super) fn break_links(&mut self) {
-        self.broken = self.broken.wrapping_add(1);
+        self.broken += 1;
+    }
+
+    /// The number of the present links, which is another one when one of them was broken, and never 0.
+    fn linked(&self) -> u32 {
+        self.broken + 1
     }
 
     /// The place in `known` of the block with this header; a new one is of no use yet.
@@ -71,7 +81,7 @@ impl Blocks {
         // Each has at least one of the frame's references, so there are no more than 16 bits number.
         let new = self.known.len() as u16;
         let found = self.index.find_or_insert(header, 0, new).unwrap_or_else(|()| {
-            self.known.push(Known { header, base: 0, refs: 0, linked: None, next: new });
+            self.known.push(Known { header, base: 0, refs: 0, linked: 0, next: new, missed: 0 });
             new
         });
         if let Some(latest) = self.known.get_mut(self.latest) {
@@ -79,10 +89,6 @@ impl Blocks {
         }
         self.latest = usize::from(found);
         self.latest
-    }
-
-    fn is_linked(&self, known: &Known) -> bool {
-        known.linked == Some(self.broken)
     }
 }
 
@@ -96,13 +102,18 @@ impl FrameEncoder {
         while let Some(&[header, _]) = slots.get(at) {
             let Some(refs) = block_refs(header) else { break };
             let (refs, used) = (refs as usize, block_slots(refs) as usize);
-            let Some(block) = slots.get(at..at + used).filter(|_| self.hot.refs + refs <= FRAME_REFS_MAX) else { break };
+            let Some(block) = slots.get(at..at + used).filter(|_| self.hot.refs + refs <= FRAME_REFS_MAX) else {
+                break;
+            };
             let place = self.blocks.find(header);
-            let known = self.blocks.known[place];
-            if self.blocks.is_linked(&known) {
-                let iterations = self.iterations(&known, slots[at..].as_flattened());
-                if iterations == 0 {
-                    self.linked_block(&known, block);
+            let known = &self.blocks.known[place];
+            if known.linked == self.blocks.linked() {
+                let known = *known;
+                // Where its addresses are hardly ever all predicted, that is not asked first.
+                let iterations = if known.missed < MISSED { self.iterations(&known, &slots[at..]) } else { 0 };
+                let predicted = iterations > 0 || self.linked_block(&known, block);
+                if predicted != (known.missed == 0) {
+                    self.blocks.known[place].missed = if predicted { 0 } else { MISSED.min(known.missed + 1) };
                 }
                 at += used * iterations.max(1);
             } else {
@@ -114,17 +125,20 @@ impl FrameEncoder {
         (at, self.hot.refs - start)
     }
 
-    /// Goes on over the first of `words` as far as they are blocks like this linked one that are wholly predicted; how many.
-    fn iterations(&mut self, known: &Known, words: &[u64]) -> usize {
+    /// Goes on over the first of `slots` as far as they are blocks like this linked one that are wholly predicted; how many.
+    fn iterations(&mut self, known: &Known, slots: &[[u64; 2]]) -> usize {
         if self.hot.next != known.base {
             return 0;
         }
         let (base, refs) = (usize::from(known.base), usize::from(known.refs));
         let last = base + refs - 1;
-        let Some(Entry { next, .. }) = self.entries.get(last) else { return 0 };
-        let most = if *next == known.base { (FRAME_REFS_MAX - self.hot.refs) / refs } else { 1 };
-        let n = ITERATIONS[refs - 1](&mut self.entries[base..=last], known.header, words, most);
+        let Some(keys) = self.entries.get_mut(base..=last) else { return 0 };
+        let most = if keys[refs - 1].next == known.base { (FRAME_REFS_MAX - self.hot.refs) / refs } else { 1 };
+        let used = block_slots(refs as u64) as usize;
+        let n = ITERATIONS[refs - 1](known.header, keys, slots, most);
         if n > 0 {
+            let addresses = slots[(n - 1) * used..n * used].as_flattened();
+            keys.iter_mut().zip(&addresses[1..]).for_each(|(e, &address)| e.confirm_addr(address));
             self.entries[usize::from(self.hot.current)].next_missed = false;
             let last = &mut self.entries[last];
             last.next_missed &= n == 1;
@@ -134,31 +148,32 @@ impl FrameEncoder {
         n
     }
 
-    /// Appends a linked block of which not everything is predicted.
-    fn linked_block(&mut self, known: &Known, block: &[[u64; 2]]) {
-        let base = usize::from(known.base);
+    /// Appends a linked block of which not everything need be predicted; whether it was.
+    fn linked_block(&mut self, known: &Known, block: &[[u64; 2]]) -> bool {
+        let (base, refs) = (usize::from(known.base), usize::from(known.refs));
+        let tokens = self.tokens.len();
         let mut addresses = block.as_flattened()[1..].iter().map(|address| address & W0_ADDR_MASK);
         let mut previous = addresses.next().unwrap_or_default();
-        let first = self.entries[base];
         if self.hot.next == known.base {
             self.expected(base, previous, self.entries[usize::from(self.hot.current)].last);
             self.entries[usize::from(self.hot.current)].next_missed = false;
         } else {
-            self.miss(previous, first.meta, first.pc);
+            let Entry { meta, pc, .. } = self.entries[base];
+            self.miss(previous, meta, pc);
             // It may be that the key before was one of these, where a block was cut; the next ones are as predicted all the same.
-            let inner = base..base + usize::from(known.refs) - 1;
-            self.entries[inner].iter_mut().for_each(|e| e.next_missed = false);
+            self.entries[base..base + refs - 1].iter_mut().for_each(|e| e.next_missed = false);
         }
-        for (key, address) in (base..base + usize::from(known.refs)).skip(1).zip(addresses) {
+        for (key, address) in (base + 1..base + refs).zip(addresses) {
             self.expected(key, address, previous);
             previous = address;
         }
-        let last = known.base + u16::from(known.refs) - 1;
-        (self.hot.current, self.hot.next) = (last, self.entries[usize::from(last)].next);
+        let last = base + refs - 1;
+        (self.hot.current, self.hot.next) = (last as u16, self.entries[last].next);
+        self.tokens.len() == tokens
     }
 
     /// Appends a reference of the key that is expected.
-    #[inline]
+    #[inline(always)]
     fn expected(&mut self, key: usize, address: u64, previous: u64) {
         let e = &mut self.entries[key];
         if e.by_stride() == address {
@@ -176,66 +191,70 @@ impl FrameEncoder {
         let (mut base, mut linked) = (0, true);
         for (i, (&[bits, pc], address)) in definition.iter().zip(addresses).enumerate() {
             let expected = self.hot.next;
-            let Some(RawRef { addr, size, op, pc }) = RawRef::of_slot(&[bits | address & W0_ADDR_MASK, pc]) else { return };
+            let Some(RawRef { addr, size, op, pc }) = RawRef::of_slot(&[bits | address & W0_ADDR_MASK, pc]) else {
+                return;
+            };
             self.push(addr, size, op, pc);
             if i == 0 {
                 base = self.hot.current;
             }
-            linked &= usize::from(self.hot.current) == usize::from(base) + i && (i == 0 || self.hot.current == expected);
+            linked &=
+                usize::from(self.hot.current) == usize::from(base) + i && (i == 0 || self.hot.current == expected);
         }
+        let linked = if linked { self.blocks.linked() } else { 0 };
         let known = &mut self.blocks.known[place];
-        (known.base, known.refs) = (base, definition.len() as u8);
-        known.linked = linked.then_some(self.blocks.broken);
-        if linked {
+        (known.base, known.refs, known.linked) = (base, definition.len() as u8, linked);
+        if linked > 0 {
             let inner = usize::from(base)..usize::from(base) + definition.len() - 1;
             self.entries[inner].iter_mut().for_each(|e| e.is_inner = true);
         }
     }
 }
 
-/// What goes on over words that are iterations of one block.
-type Iterate = fn(&mut [Entry], u64, &[u64], usize) -> usize;
+/// What goes on over slots that are iterations of one block.
+type Iterate = fn(u64, &[Entry], &[[u64; 2]], usize) -> usize;
 
 /// [`iterate`] for each number of references.
 const ITERATIONS: [Iterate; REFS_MAX] = [
-    iterate::<1>,
-    iterate::<2>,
-    iterate::<3>,
-    iterate::<4>,
-    iterate::<5>,
-    iterate::<6>,
-    iterate::<7>,
-    iterate::<8>,
-    iterate::<9>,
-    iterate::<10>,
-    iterate::<11>,
-    iterate::<12>,
-    iterate::<13>,
-    iterate::<14>,
-    iterate::<15>,
+    iterate::<1, 1>,
+    iterate::<2, 2>,
+    iterate::<3, 2>,
+    iterate::<4, 3>,
+    iterate::<5, 3>,
+    iterate::<6, 4>,
+    iterate::<7, 4>,
+    iterate::<8, 5>,
+    iterate::<9, 5>,
+    iterate::<10, 6>,
+    iterate::<11, 6>,
+    iterate::<12, 7>,
+    iterate::<13, 7>,
+    iterate::<14, 8>,
+    iterate::<15, 8>,
 ];
 
-/// Goes on over the first of `words` as far as they are blocks with this header whose addresses are as the `REFS` entries expect, at most `most`
-/// blocks; how many they are.
-fn iterate<const REFS: usize>(entries: &mut [Entry], header: u64, words: &[u64], most: usize) -> usize {
-    let Some(entries) = entries.first_chunk_mut::<REFS>() else { return 0 };
-    let mut last: [u64; REFS] = std::array::from_fn(|i| entries[i].last);
-    let strides: [u64; REFS] = std::array::from_fn(|i| entries[i].stride);
+/// How many blocks of `REFS` references and `SLOTS` slots with this header `slots` begin with, at most `most`, whose addresses are as their
+/// `keys` expect.
+fn iterate<const REFS: usize, const SLOTS: usize>(
+    header: u64,
+    keys: &[Entry],
+    slots: &[[u64; 2]],
+    most: usize,
+) -> usize {
+    let Some(keys) = keys.first_chunk::<REFS>() else { return 0 };
+    let (mut first, mut steps) = ([[0; 2]; SLOTS], [[0; 2]; SLOTS]);
+    first[0][0] = header;
+    for i in 0..REFS {
+        first[(i + 1) / 2][(i + 1) % 2] = keys[i].last;
+        steps[(i + 1) / 2][(i + 1) % 2] = keys[i].stride;
+    }
+    let mut before = &first;
     let mut n = 0;
-    for block in words.chunks_exact(2 * block_slots(REFS as u64) as usize).take(most) {
-        let Some(addresses) = block[1..].first_chunk::<REFS>().filter(|_| block[0] == header) else { break };
-        let mut wrong = 0;
-        for i in 0..REFS {
-            wrong |= addresses[i] ^ last[i].wrapping_add(strides[i]) | addresses[i] & !W0_ADDR_MASK;
-        }
-        if wrong != 0 {
+    for now in slots.as_chunks::<SLOTS>().0.iter().take(most) {
+        if !slot::are_as_expected(now, before, &steps) {
             break;
         }
-        last = *addresses;
-        n += 1;
-    }
-    if n > 0 {
-        entries.iter_mut().zip(last).for_each(|(e, last)| e.confirm_addr(last));
+        (before, n) = (now, n + 1);
     }
     n
 }

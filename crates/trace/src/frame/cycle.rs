@@ -7,7 +7,6 @@
 //! costs its token and the cycle goes on.
 use super::predict::Entry;
 use super::slot;
-use homenode_base::ring::W0_ADDR_MASK;
 
 /// Most keys of a cycle.
 const KEYS_MAX: usize = 256;
@@ -201,33 +200,13 @@ impl Cycle {
 #[inline]
 fn as_expected(now: &[[u64; 2]], before: &[[u64; 2]], steps: &[[u64; 2]]) -> usize {
     let mut done = 0;
-    let chunks = now.as_chunks().0.iter().zip(before.as_chunks().0).zip(steps.as_chunks().0);
+    let chunks = now.as_chunks::<COMPARED>().0.iter().zip(before.as_chunks().0).zip(steps.as_chunks().0);
     for ((now, before), steps) in chunks {
-        if difference_of_many(now, before, steps) != 0 {
+        if !slot::are_as_expected(now, before, steps) {
             break;
         }
         done += COMPARED;
     }
     let slots = now[done..].iter().zip(&before[done..]).zip(&steps[done..]);
-    done + slots.take_while(|((now, before), steps)| difference(now, before, steps) == [0; 2]).count()
-}
-
-/// 0 if all slots `now` are those `before` plus the steps. A function of its own: compilers then take both words of a slot at once, and do not
-/// where it stands in another one.
-#[inline(never)]
-fn difference_of_many(now: &[[u64; 2]; COMPARED], before: &[[u64; 2]; COMPARED], steps: &[[u64; 2]; COMPARED]) -> u64 {
-    let mut all = [0; 2];
-    for i in 0..COMPARED {
-        let [a, b] = difference(&now[i], &before[i], &steps[i]);
-        all = [all[0] | a, all[1] | b];
-    }
-    all[0] | all[1]
-}
-
-/// 0 for each word that is the one before plus its step. An address that grows into the bits above it is not: the one that
-/// it should be is none that a slot can hold.
-#[inline(always)]
-fn difference(now: &[u64; 2], before: &[u64; 2], steps: &[u64; 2]) -> [u64; 2] {
-    let word = |i: usize| now[i] ^ before[i].wrapping_add(steps[i]) | (now[i] ^ before[i]) & !W0_ADDR_MASK;
-    [word(0), word(1)]
+    done + slots.take_while(|((now, before), steps)| slot::difference(now, before, steps) == [0; 2]).count()
 }

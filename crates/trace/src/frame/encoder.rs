@@ -41,7 +41,7 @@ pub struct FrameEncoder {
     pause: usize,
     /// How often in a row it was looked whether a run is long enough, and was not.
     short: u32,
-    tokens: Vec<u8>,
+    pub(super) tokens: Vec<u8>,
     keys: Vec<u8>,
     addrs: Vec<u8>,
     batches: Vec<Batch>,
@@ -316,7 +316,7 @@ impl FrameEncoder {
     }
 
     /// Makes room for a token, with what goes on of its run behind it; where it is, and the run's nibble.
-    #[inline]
+    #[inline(always)]
     fn begin_token(&mut self) -> (usize, u8) {
         let at = self.tokens.len();
         self.tokens.push(0);
@@ -420,7 +420,7 @@ impl FrameEncoder {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn addr_token(e: &mut Entry, addr: u64, previous: u64, addrs: &mut Vec<u8>) -> u8 {
     if e.by_stride() == addr {
         e.confirm_addr(addr);

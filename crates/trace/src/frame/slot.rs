@@ -39,6 +39,46 @@ pub(super) const fn clean(slot: &[u64; 2]) -> [u64; 2] {
     [slot[0] & (W0_ADDR_MASK | META), slot[1] & W1_PC_MASK]
 }
 
+/// 0 for each word that is the one before plus its step. An address that grows into the bits above it is not: the one that
+/// it should be is none that a slot can hold.
+#[inline(always)]
+pub(super) fn difference(now: &[u64; 2], before: &[u64; 2], steps: &[u64; 2]) -> [u64; 2] {
+    let word = |i: usize| now[i] ^ before[i].wrapping_add(steps[i]) | (now[i] ^ before[i]) & !W0_ADDR_MASK;
+    [word(0), word(1)]
+}
+
+/// Whether all slots `now` are those `before` plus the steps, see [`difference`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn are_as_expected<const N: usize>(
+    now: &[[u64; 2]; N],
+    before: &[[u64; 2]; N],
+    steps: &[[u64; 2]; N],
+) -> bool {
+    // Compilers take word by word here unless told otherwise. Every processor of this kind has it, so nothing is asked when it runs.
+    let Some(sse2) = pulp::core_arch::x86::Sse2::try_new() else { return false };
+    let (mut wrong, mut changed) = (sse2._mm_setzero_si128(), sse2._mm_setzero_si128());
+    for i in 0..N {
+        let (now, before, step) = (pulp::cast(now[i]), pulp::cast(before[i]), pulp::cast(steps[i]));
+        wrong = sse2._mm_or_si128(wrong, sse2._mm_xor_si128(now, sse2._mm_add_epi64(before, step)));
+        changed = sse2._mm_or_si128(changed, sse2._mm_xor_si128(now, before));
+    }
+    let above = pulp::cast([!W0_ADDR_MASK; 2]);
+    let wrong: [u64; 2] = pulp::cast(sse2._mm_or_si128(wrong, sse2._mm_and_si128(changed, above)));
+    wrong[0] | wrong[1] == 0
+}
+
+/// Whether all slots `now` are those `before` plus the steps, see [`difference`].
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(super) fn are_as_expected<const N: usize>(
+    now: &[[u64; 2]; N],
+    before: &[[u64; 2]; N],
+    steps: &[[u64; 2]; N],
+) -> bool {
+    (0..N).all(|i| difference(&now[i], &before[i], &steps[i]) == [0; 2])
+}
+
 /// The slot of a reference with this `meta` (of `predict`), or `None` if no single slot holds it.
 pub(super) fn of(addr: u64, meta: u64, pc: u64) -> Option<[u64; 2]> {
     let size = meta >> 2;

@@ -1,6 +1,7 @@
 //! `homenode info` for people.
 use super::terminal::{Paint, render, wrap};
 use crate::info::{CheckDoc, InfoDoc};
+use crate::memory_time::native_words;
 use crate::sampling::source_words;
 use crate::units::{bytes, count, integer, percent, plural};
 use homenode_sim::evaluation::SourceRow;
@@ -112,6 +113,7 @@ fn facts(doc: &InfoDoc) -> Vec<String> {
     let mut table = Table::new(vec![Column::words("", 11).wide(11), Column::words("", 0)]);
     rows.iter()
         .chain(&instructions(doc))
+        .chain(&doc.provenance.native.as_ref().map(|n| ("natively", native_words(n))))
         .chain(&sampled(doc))
         .for_each(|(name, value)| table.push_words([*name, value]));
     table.lines(&Layout { gap: 1, head: false, ..Layout::default() })

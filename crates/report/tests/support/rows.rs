@@ -38,6 +38,7 @@ pub(super) fn objects() -> Vec<ObjectRow> {
         first_touch: vec![(0, bytes / 4096)],
         cost: us(costs[0]),
         remote_cost: us(costs[1]),
+        hit_cost: None,
         best_static: us(costs[2]),
         transfer_cost: us(costs[3]),
         pattern: "private".into(),
@@ -85,6 +86,7 @@ pub(super) fn lines() -> Vec<LineRow> {
         refs,
         cost: us(cost),
         remote_cost: us(remote),
+        hit_cost: None,
         object: object.into(),
     };
     rows.into_iter().map(row).collect()

@@ -245,8 +245,8 @@ fn iterate<const REFS: usize, const SLOTS: usize>(
     let (mut first, mut steps) = ([[0; 2]; SLOTS], [[0; 2]; SLOTS]);
     first[0][0] = header;
     for i in 0..REFS {
-        first[(i + 1) / 2][(i + 1) % 2] = keys[i].last;
-        steps[(i + 1) / 2][(i + 1) % 2] = keys[i].stride;
+        first[i.div_ceil(2)][(i + 1) % 2] = keys[i].last;
+        steps[i.div_ceil(2)][(i + 1) % 2] = keys[i].stride;
     }
     let mut before = &first;
     let mut n = 0;

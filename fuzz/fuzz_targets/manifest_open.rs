@@ -3,13 +3,13 @@
 #![no_main]
 use homenode_fuzz::repaired;
 use homenode_objects::ObjectTable;
+use homenode_synthetic::random;
 use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file};
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::symbols::Symbols;
-use homenode_trace::synthetic::random;
 use libfuzzer_sys::fuzz_target;
 use std::sync::{Arc, LazyLock};
 

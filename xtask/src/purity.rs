@@ -6,6 +6,7 @@ const PURE: &[&str] = &[
     "table",
     "trace",
     "thin",
+    "synthetic",
     "objects",
     "openmp",
     "machine",

@@ -1,5 +1,6 @@
 //! Compacting frames with columns of later versions: they stay byte for byte, and damaged ones are refused.
 use homenode_capture::{CaptureError, DirStore, compact};
+use homenode_synthetic::Builder;
 use homenode_trace::DatasetReader;
 use homenode_trace::check::check;
 use homenode_trace::columns::INSTRUCTIONS;
@@ -7,7 +8,6 @@ use homenode_trace::dataset::{frames_file, scan_frames};
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::framing::{Codec, HEADER_BYTES};
 use homenode_trace::store::Store;
-use homenode_trace::synthetic::Builder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};

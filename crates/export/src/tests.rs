@@ -5,12 +5,12 @@ use homenode_command::{Class, Failure};
 use homenode_machine::models::find;
 use homenode_sim::names::NameTable;
 use homenode_sim::{BoundMachine, Setup};
+use homenode_synthetic::Builder;
 use homenode_table::Format;
 use homenode_trace::columns::INSTRUCTIONS;
 use homenode_trace::dataset::{DatasetReader, frames_file};
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::store::{MemStore, Store};
-use homenode_trace::synthetic::Builder;
 use std::path::Path;
 use std::sync::Arc;
 

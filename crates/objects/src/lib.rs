@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use homenode_objects::{ObjectKind, ObjectTable};
-//! use homenode_trace::synthetic::Builder;
+//! use homenode_synthetic::Builder;
 //!
 //! let mut program = Builder::new(1);
 //! program.alloc(0, 0x1000, 64, &[]).write(0, 0x1008).free(0, 0x1000);

@@ -6,9 +6,9 @@ use homenode_base::agentplan::{self, AgentPlan, By, Line};
 use homenode_machine::topology::{MemoryNode, Topology};
 use homenode_place::{Match, agent_plan, place, price};
 use homenode_placement::plan::{Home, ObjectKey, Plan, Why};
+use homenode_synthetic::{Builder, PROGRAMS, Scale};
 use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::symbols::{Global, Module};
-use homenode_trace::synthetic::{Builder, PROGRAMS, Scale};
 use std::path::Path;
 use support::{build, recorded, request, write};
 

@@ -3,10 +3,10 @@ use homenode_base::Rng;
 use homenode_machine::{Machine, models};
 use homenode_placement::affinity::Rule;
 use homenode_planner::{PlanRequest, PlannerError, plan, price};
+use homenode_synthetic::Builder;
 use homenode_trace::DatasetReader;
 use homenode_trace::event::EventKind;
 use homenode_trace::symbols::Module;
-use homenode_trace::synthetic::Builder;
 
 const BIAS: u64 = 0x5500_0000_0000;
 const HEAP: u64 = 0x7f00_0000_0000;

@@ -14,7 +14,7 @@
 //! use homenode_placement::policies::Choice;
 //! use homenode_sim::{Engine, Setup, bindings, thread_map};
 //! use homenode_trace::order::{Order, OrderKind, Stream};
-//! use homenode_trace::synthetic::Builder;
+//! use homenode_synthetic::Builder;
 //!
 //! let mut program = Builder::new(2);
 //! program.write(0, 0x1000);

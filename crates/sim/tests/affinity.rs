@@ -1,8 +1,8 @@
 //! Where threads were told to run.
 use homenode_base::CpuMask;
 use homenode_sim::pinned;
+use homenode_synthetic::Builder;
 use homenode_trace::event::{AffinityHow, EventKind};
-use homenode_trace::synthetic::Builder;
 
 fn mask(cpus: &[u32]) -> CpuMask {
     cpus.iter().copied().collect()

@@ -7,9 +7,9 @@ use crate::sweep;
 use crate::task::{Task, Unit};
 use crate::work::{self, Worker};
 use homenode_command::{Class, Failure};
+use homenode_synthetic::Builder;
 use homenode_trace::Sampling;
 use homenode_trace::store::Store;
-use homenode_trace::synthetic::Builder;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -9,9 +9,9 @@ use homenode_sim::NoObjects;
 use homenode_study::analyses::{Ask, Input, Spec};
 use homenode_study::{Question, Want, plain};
 use homenode_sweep::{StudySource, SweepDoc, SweepRequest, sweep};
+use homenode_synthetic::Builder;
 use homenode_table::{Cell, Table};
 use homenode_trace::order::{Again, OrderKind, Source, rest};
-use homenode_trace::synthetic::Builder;
 use std::path::Path;
 
 const STUDY: &str = r#"

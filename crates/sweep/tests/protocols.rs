@@ -12,9 +12,9 @@ use homenode_sim::realign::{Private, Realigned, Realignment};
 use homenode_sim::{Objects, ThreadBinding, bindings};
 use homenode_study::{Question, SharedRefs, plain};
 use homenode_sweep::{Inline, StudySource, SweepDoc, SweepRequest, sweep};
+use homenode_synthetic::Builder;
 use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::order::{Again, OrderKind, Source, rest};
-use homenode_trace::synthetic::Builder;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -14,7 +14,7 @@
 //! ```
 //! use homenode_thin::{Method, Thin, Thinner};
 //! use homenode_trace::order::{Order, OrderKind, rest};
-//! use homenode_trace::synthetic::Builder;
+//! use homenode_synthetic::Builder;
 //!
 //! let mut program = Builder::new(1);
 //! (0..1_000).for_each(|i| _ = program.read(0, 8 * i));

@@ -1,9 +1,9 @@
 //! Sampling an exact recording: the truth is known, so the estimates can be held against it.
 use homenode_base::Rng;
+use homenode_synthetic::random;
 use homenode_thin::{Method, Thin, Thinner, thin_dataset};
 use homenode_trace::check::check;
 use homenode_trace::order::{Order, OrderKind, Stream, rest};
-use homenode_trace::synthetic::random;
 use homenode_trace::{DatasetReader, Merged, Op, SampleUnit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,7 +93,7 @@ fn weights_are_unbiased() {
 
 #[test]
 fn each_method_draws_as_it_says() {
-    let mut b = homenode_trace::synthetic::Builder::new(1);
+    let mut b = homenode_synthetic::Builder::new(1);
     (0..10_000).for_each(|i| {
         b.read(0, 8 * i);
     });

@@ -1,10 +1,10 @@
 //! Synchronisation in virtual time.
 use homenode_base::NodeId;
 use homenode_sim::ThreadBinding;
+use homenode_synthetic::Builder;
 use homenode_timed::engine::{Access, Effects, Memory, NoGaps, Options, Path, Simulated, TimedError, simulate};
 use homenode_trace::DatasetReader;
 use homenode_trace::event::SyncKind;
-use homenode_trace::synthetic::Builder;
 
 /// Everything takes ten cycles at one server; who referred to what, in order.
 struct Plain {

@@ -1,9 +1,9 @@
 //! Architectures in virtual time: identities, the fast way against the slow one, frames as printed.
 use homenode_base::Rng;
 use homenode_machine::{Hybrid, Machine, models};
+use homenode_synthetic::Builder;
 use homenode_timed::engine::{Gaps, Options};
 use homenode_timed::memory::{MemoryError, OPEN_POINTS, Question, Row, Sizes, archs, run};
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, EventKind, Merged, Op, TraceError};
 
 /// The machine of the study with other nodes and numbers.

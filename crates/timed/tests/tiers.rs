@@ -3,8 +3,8 @@ use homenode_base::TotalCost;
 use homenode_base::rng::Rng;
 use homenode_machine::{Machine, models};
 use homenode_placement::tiers::Savings;
+use homenode_synthetic::Builder;
 use homenode_timed::tiers::{Limits, Point, Recorded, TierError, TierMachine, curve, policies, policies::Choice, run};
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{Op, Sample, Sampling};
 
 /// 100 in DRAM, 250 in the expander, 1000 a move, no caches.

@@ -1,11 +1,11 @@
 //! A sampled dataset through every command that reads one.
 mod support;
 use homenode_export::{ExportRequest, export};
+use homenode_synthetic::Builder;
 use homenode_thin::{Method, Thin, thin_dataset};
 use homenode_toolkit::{ReportRequest, check, info, report, text};
 use homenode_trace::order::OrderKind;
 use homenode_trace::store::MemStore;
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{DataSource, Op, Sample, SampleUnit, Sampling};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;

@@ -1,9 +1,9 @@
 //! `homenode sim memory`: the document, what it counts, and what is refused.
 mod support;
 use homenode_command::Class;
+use homenode_synthetic::Builder;
 use homenode_toolkit::{SimMemoryRequest, sim_memory};
 use homenode_trace::columns::INSTRUCTIONS;
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{EventKind, Sampling};
 use tempfile::TempDir;
 

@@ -1,8 +1,8 @@
 //! `homenode sim memory` on machines with an expander: the document, and what is refused.
 mod support;
 use homenode_command::Class;
+use homenode_synthetic::Builder;
 use homenode_toolkit::{SimTiersDoc, SimTiersRequest, has_tiers, sim_tiers};
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{Op, Sample, Sampling};
 use std::path::Path;
 use support::{OWN, hot_pages, with_expander};

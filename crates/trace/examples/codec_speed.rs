@@ -1,11 +1,11 @@
 //! Speed and density of the frame codec and of the merge on three kinds of reference streams.
 //!
 //! `cargo run --release -p homenode-trace --example codec_speed`
+use homenode_synthetic::{Builder, PROGRAMS, Scale};
 use homenode_trace::check::check;
 use homenode_trace::frame::{BATCH_REFS_MAX, DecodedFrame, FRAME_REFS_MAX, FrameEncoder, RawRef, decode_frame};
 use homenode_trace::framing::Codec;
 use homenode_trace::order::{Order, OrderKind, Stream};
-use homenode_trace::synthetic::{Builder, PROGRAMS, Scale};
 use homenode_trace::{Columns, DatasetReader, Op};
 use std::time::Instant;
 

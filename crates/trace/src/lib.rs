@@ -7,11 +7,11 @@
 //! [`TraceError`] and never panics. No OS call: files are reached through [`store::Store`].
 //!
 //! Reading order: [`record`], [`sample`], [`columns`], [`event`], [`manifest`], [`store`], [`framing`], [`frame`], [`events`], [`symbols`],
-//! [`dataset`], `packed` (events in memory), `shared` (memory of several processes), `polls` and `waits` (busy waiting), [`order`], [`check`], [`writer`], [`synthetic`]. The bytes are in `docs/format.md`.
+//! [`dataset`], `packed` (events in memory), `shared` (memory of several processes), `polls` and `waits` (busy waiting), [`order`], [`check`], [`writer`]. The bytes are in `docs/format.md`.
 //!
 //! ```
 //! use homenode_trace::order::{Order, OrderKind, Stream};
-//! use homenode_trace::synthetic::Builder;
+//! use homenode_synthetic::Builder;
 //!
 //! let mut program = Builder::new(2);
 //! program.write(0, 0x1000).barrier(0x9000, 0..2).read(1, 0x1000);
@@ -45,7 +45,6 @@ pub mod sample;
 mod shared;
 pub mod store;
 pub mod symbols;
-pub mod synthetic;
 pub mod types;
 mod waits;
 pub mod writer;

@@ -1,10 +1,10 @@
 //! Optional columns: what every member of the family must do, columns of later versions, and damage.
 use homenode_base::Rng;
+use homenode_synthetic::Builder;
 use homenode_trace::check::{check, plain};
 use homenode_trace::columns::{ALL, Column, INSTRUCTIONS, instructions};
 use homenode_trace::frame::{DecodedFrame, FRAME_REFS_MAX, FrameEncoder, decode_frame};
 use homenode_trace::framing::{Codec, Header, Kind};
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{Op, Sample};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 

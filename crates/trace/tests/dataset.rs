@@ -1,6 +1,7 @@
 //! Whole datasets: damaged, lying, incomplete.
 mod common;
 use common::Log;
+use homenode_synthetic::{Builder, PROGRAMS, Scale, random};
 use homenode_trace::check::check;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file, parse_manifest};
 use homenode_trace::event::SyncKind;
@@ -9,7 +10,6 @@ use homenode_trace::manifest::PageSample;
 use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::symbols::Symbols;
-use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random};
 use homenode_trace::{DatasetReader, EventKind, Manifest, Op, Sampling, TraceError};
 use std::sync::Arc;
 

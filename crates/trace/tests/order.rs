@@ -2,12 +2,12 @@
 mod common;
 use common::{Graph, Log, cases, check};
 use homenode_base::Rng;
+use homenode_synthetic::{Builder, PROGRAMS, Scale, random, t_f, t_gamma, t_s};
 use homenode_trace::dataset::{EVENTS_FILE, scan_events};
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::events::EventEncoder;
 use homenode_trace::framing::Codec;
 use homenode_trace::order::{Feeds, Next, Order, OrderKind, Stream};
-use homenode_trace::synthetic::{Builder, PROGRAMS, Scale, random, t_f, t_gamma, t_s};
 use homenode_trace::{DatasetReader, Merged, Op, Sampling, TraceError};
 use proptest::prelude::*;
 use std::cell::Cell;

@@ -1,10 +1,10 @@
 //! Busy waiting: rounds that change nothing are spins but for the last one, however many the host made of them.
 use homenode_base::Rng;
+use homenode_synthetic::Builder;
 use homenode_trace::DatasetReader;
 use homenode_trace::event::EventKind;
 use homenode_trace::order::{Order, OrderKind, Summary, rest};
 use homenode_trace::record::Op;
-use homenode_trace::synthetic::Builder;
 
 const LOCK: u64 = 0x9000;
 const FLAG: u64 = 0x100;

@@ -2,6 +2,7 @@
 mod common;
 use common::{Log, cases};
 use homenode_base::Rng;
+use homenode_synthetic::{Builder, random};
 use homenode_trace::check::{check, plain};
 use homenode_trace::columns::ALL;
 use homenode_trace::dataset::frames_file;
@@ -9,7 +10,6 @@ use homenode_trace::frame::{DecodedFrame, FRAME_REFS_MAX, FrameEncoder, decode_f
 use homenode_trace::framing::{Codec, Header, Kind};
 use homenode_trace::order::{Order, OrderKind, rest};
 use homenode_trace::store::{MemStore, Store};
-use homenode_trace::synthetic::{Builder, random};
 use homenode_trace::{DataSource, DatasetReader, Merged, Op, Sample, Sampling};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 

@@ -2,8 +2,8 @@
 mod common;
 use common::{Log, cases};
 use homenode_base::Rng;
+use homenode_synthetic::Builder;
 use homenode_trace::order::OrderKind;
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, EventKind, Op};
 
 const LOCK: u64 = 0x1000;

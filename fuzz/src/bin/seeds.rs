@@ -5,12 +5,12 @@ use homenode_machine::{Machine, models};
 use homenode_placement::live::journal::JOURNAL_SCHEMA;
 use homenode_placement::live::{Config, Event, Header, Line, PageId, Use};
 use homenode_placement::plan::{Entry, Home, ObjectKey, Plan, SourceLine, StackHash};
+use homenode_synthetic::random;
 use homenode_trace::Sampling;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE};
 use homenode_trace::framing::Codec;
 use homenode_trace::store::Store;
 use homenode_trace::symbols::Symbols;
-use homenode_trace::synthetic::random;
 use std::fs;
 use std::io::Result;
 

@@ -1,10 +1,10 @@
 //! Latencies without contention, measured: what one access more adds to a small program.
 use homenode_command::Failure;
 use homenode_machine::Machine;
+use homenode_synthetic::Builder;
 use homenode_timed::engine::{NoGaps, Options};
 use homenode_timed::memory::archs::BASE;
 use homenode_timed::memory::{Question, run};
-use homenode_trace::synthetic::Builder;
 
 const PAGE: u64 = 0x10_0000;
 const LINE: u64 = 32;

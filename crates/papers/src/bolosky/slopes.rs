@@ -122,7 +122,7 @@ mod tests {
     use crate::bolosky::program;
     use homenode_base::Rng;
     use homenode_machine::models;
-    use homenode_trace::synthetic::Builder;
+    use homenode_synthetic::Builder;
 
     const BLOCKS: [u64; 2] = [64, 4096];
 

@@ -1,8 +1,8 @@
 //! Programs made of references alone: who touches what first, and who uses it then.
 use homenode_base::Rng;
 use homenode_command::Failure;
+use homenode_synthetic::Builder;
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::synthetic::Builder;
 
 /// One of them each.
 pub(super) const NAMES: &[&str] = &["stencil", "owners", "transpose", "gather", "table"];

@@ -5,8 +5,8 @@ use homenode_machine::Machine;
 use homenode_sim::{ObjectRange, Objects, ThreadBinding};
 use homenode_study::analyses::AnalysisError;
 use homenode_study::{Answer, InMemory, Layout, Partitioner, Question, answer, plain};
+use homenode_synthetic::Builder;
 use homenode_trace::order::{Listed, Order, OrderKind, Source, Stream};
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, Event, Merged, Op, TraceError};
 use std::collections::BTreeMap;
 

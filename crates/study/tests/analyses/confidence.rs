@@ -6,9 +6,9 @@ use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{Bootstrap, Input, Judged, PARTS_MIN, judge, window_answers};
 use homenode_study::{Want, What, plain};
+use homenode_synthetic::{Builder, PROGRAMS, Scale};
 use homenode_thin::{Method, Thin, Thinner};
 use homenode_trace::order::{Listed, rest};
-use homenode_trace::synthetic::{Builder, PROGRAMS, Scale};
 use homenode_trace::{Counting, Manifest, Merged, Op, SampleUnit};
 
 const BOOTSTRAP: Bootstrap = Bootstrap { seed: 4, resamples: 2000 };

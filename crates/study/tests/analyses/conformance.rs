@@ -6,9 +6,9 @@ use homenode_placement::policies::Choice;
 use homenode_sim::NoObjects;
 use homenode_study::analyses::{ALL, AnalysisError, Ask, Input, Moves, Need, Spec};
 use homenode_study::{Question, Want, What, plain};
+use homenode_synthetic::{PROGRAMS, Scale};
 use homenode_table::{Cell, Table};
 use homenode_trace::order::{Listed, Source, Stream};
-use homenode_trace::synthetic::{PROGRAMS, Scale};
 use homenode_trace::{Counting, SampleUnit, TraceError};
 use std::collections::BTreeSet;
 

@@ -6,9 +6,9 @@ use homenode_placement::Start;
 use homenode_sim::{NoObjects, Objects};
 use homenode_study::Want;
 use homenode_study::analyses::{Filter, GAP, Input, LOCAL, Moves, Perturber, Sync, blame, sensitivity};
+use homenode_synthetic::{PROGRAMS, Scale, random};
 use homenode_trace::event::EventKind;
 use homenode_trace::order::{Listed, rest};
-use homenode_trace::synthetic::{PROGRAMS, Scale, random};
 use homenode_trace::{Event, Merged};
 use std::collections::HashMap;
 

@@ -6,9 +6,9 @@ use homenode_machine::{AccessClass, Costs, Location, Machine, models};
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Marks, PhaseBy, phase_costs};
 use homenode_study::{Want, What, plain};
+use homenode_synthetic::Builder;
 use homenode_trace::event::SyncKind;
 use homenode_trace::order::{Again, Listed, OrderKind};
-use homenode_trace::synthetic::Builder;
 use homenode_trace::{DatasetReader, EventKind, Merged, Op};
 
 const DATA: u64 = 0x10_0000;

@@ -5,7 +5,7 @@ use homenode_sim::ThreadBinding;
 use homenode_study::analyses::{
     HUGE_BYTES, Level, TLB_MODELS, TlbModel, Tlbs, corrected_mcpr, implied_rate, study_pages,
 };
-use homenode_trace::synthetic::{PROGRAMS, Scale};
+use homenode_synthetic::{PROGRAMS, Scale};
 use homenode_trace::{Merged, Op};
 use std::collections::HashMap;
 

@@ -11,7 +11,7 @@
 //! use homenode_machine::models;
 //! use homenode_timed::memory::{Question, archs, run};
 //! use homenode_timed::engine::NoGaps;
-//! use homenode_trace::synthetic::Builder;
+//! use homenode_synthetic::Builder;
 //!
 //! let mut program = Builder::new(8);
 //! (0..8).for_each(|t| _ = program.write(t, 0x10_0000 + 0x1000 * u64::from(t)));

@@ -10,8 +10,8 @@ use hashbrown::HashMap;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::{Hybrid, models};
 use homenode_sim::ThreadBinding;
+use homenode_synthetic::Builder;
 use homenode_trace::DatasetReader;
-use homenode_trace::synthetic::Builder;
 use std::sync::Arc;
 
 fn hybrid() -> Hybrid {

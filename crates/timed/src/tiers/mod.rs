@@ -10,7 +10,7 @@
 //! ```
 //! use homenode_machine::models;
 //! use homenode_timed::tiers::{Limits, Recorded, TierMachine, curve, policies};
-//! use homenode_trace::synthetic::Builder;
+//! use homenode_synthetic::Builder;
 //!
 //! let mut program = Builder::new(1);
 //! (0..4096u64).for_each(|i| _ = program.read(0, i * 4096));

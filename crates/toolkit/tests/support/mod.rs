@@ -1,7 +1,7 @@
 //! Synthetic programs as datasets on disk, and a machine with an expander.
 #![allow(dead_code, reason = "each test binary uses a part")]
+use homenode_synthetic::Builder;
 use homenode_trace::store::{MemStore, Store};
-use homenode_trace::synthetic::Builder;
 use std::path::Path;
 use tempfile::TempDir;
 

@@ -1,24 +1,19 @@
-//! Blocks of references straight from the recorder's rings (`homenode_base::ring`, `W0_BLOCK`).
-//!
-//! Keys of a block follow each other in the key table and in the program, so once their successors are predicted (the block is
-//! *linked*) one look at the first key stands for all, and as long as a block follows itself with the expected addresses an
-//! iteration is a comparison of so many slots. Frames are those of the references one by one.
-use super::encoder::{FrameEncoder, RawRef};
+//! What an encoder knows of the blocks of references that it has met in a frame, and loops over one of them.
 use super::index::KeyIndex;
 use super::predict::Entry;
-use super::{FRAME_REFS_MAX, slot};
-use homenode_base::ring::{BLOCK_REFS_MAX, W0_ADDR_MASK, block_refs, block_slots};
+use super::slot;
+use homenode_base::ring::BLOCK_REFS_MAX;
 
 /// Most references of a block.
 const REFS_MAX: usize = BLOCK_REFS_MAX as usize;
 
 /// Blocks in a row that were not all predicted, after which it is not expected of the next one.
-const MISSED: u8 = 2;
+pub(super) const MISSED: u8 = 2;
 
 /// The blocks of a frame.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    known: Vec<Known>,
+    pub(super) known: Vec<Known>,
     index: KeyIndex,
     /// The block that was looked for last, in `known`.
     latest: usize,
@@ -28,23 +23,17 @@ pub(super) struct Blocks {
 
 /// What is remembered of one block.
 #[derive(Clone, Copy, Debug)]
-struct Known {
-    header: u64,
+pub(super) struct Known {
+    pub(super) header: u64,
     /// Key of its first reference.
-    base: u16,
-    refs: u8,
+    pub(super) base: u16,
+    pub(super) refs: u8,
     /// [`Blocks::linked`] when each of its keys was the predicted successor of the one before; 0: they are not.
-    linked: u32,
+    pub(super) linked: u32,
     /// The block that came after it last time, in `known`.
     next: u16,
     /// How often in a row not all of it was predicted, at most [`MISSED`].
-    missed: u8,
-}
-
-/// What the references of blocks are.
-pub trait BlockRefs {
-    /// The references of the block with this header: their slots without the addresses, which are no spins.
-    fn refs_of(&mut self, header: u64) -> Option<&[[u64; 2]]>;
+    pub(super) missed: u8,
 }
 
 impl Blocks {
@@ -61,13 +50,13 @@ impl Blocks {
     }
 
     /// The number of the present links, which is another one when one of them was broken, and never 0.
-    fn linked(&self) -> u32 {
+    pub(super) fn linked(&self) -> u32 {
         self.broken + 1
     }
 
     /// The place in `known` of the block with this header; a new one is of no use yet.
     #[inline]
-    fn find(&mut self, header: u64) -> usize {
+    pub(super) fn find(&mut self, header: u64) -> usize {
         let next = self.known.get(self.latest).map_or(0, |latest| usize::from(latest.next));
         if self.known.get(next).is_none_or(|known| known.header != header) {
             return self.look_up(header);
@@ -92,130 +81,11 @@ impl Blocks {
     }
 }
 
-impl FrameEncoder {
-    /// Appends the blocks that `slots` of a ring begin with, as long as they are whole and the frame has room. `definitions` says
-    /// what their references are. Returns how many slots and how many references were taken. The frame is the same as with [`FrameEncoder::extend`].
-    pub fn extend_blocks(&mut self, slots: &[[u64; 2]], definitions: &mut impl BlockRefs) -> (usize, usize) {
-        self.end_cycle();
-        let start = self.hot.refs;
-        let mut at = 0;
-        while let Some(&[header, _]) = slots.get(at) {
-            let Some(refs) = block_refs(header) else { break };
-            let (refs, used) = (refs as usize, block_slots(refs) as usize);
-            let Some(block) = slots.get(at..at + used).filter(|_| self.hot.refs + refs <= FRAME_REFS_MAX) else {
-                break;
-            };
-            let place = self.blocks.find(header);
-            let known = &self.blocks.known[place];
-            if known.linked == self.blocks.linked() {
-                let known = *known;
-                // Where its addresses are hardly ever all predicted, that is not asked first.
-                let iterations = if known.missed < MISSED { self.iterations(&known, &slots[at..]) } else { 0 };
-                let predicted = iterations > 0 || self.linked_block(&known, block);
-                if predicted != (known.missed == 0) {
-                    self.blocks.known[place].missed = if predicted { 0 } else { MISSED.min(known.missed + 1) };
-                }
-                at += used * iterations.max(1);
-            } else {
-                let Some(definition) = definitions.refs_of(header).and_then(|d| d.get(..refs)) else { break };
-                self.block(place, definition, block);
-                at += used;
-            }
-        }
-        (at, self.hot.refs - start)
-    }
-
-    /// Goes on over the first of `slots` as far as they are blocks like this linked one that are wholly predicted; how many.
-    fn iterations(&mut self, known: &Known, slots: &[[u64; 2]]) -> usize {
-        if self.hot.next != known.base {
-            return 0;
-        }
-        let (base, refs) = (usize::from(known.base), usize::from(known.refs));
-        let last = base + refs - 1;
-        let Some(keys) = self.entries.get_mut(base..=last) else { return 0 };
-        let most = if keys[refs - 1].next == known.base { (FRAME_REFS_MAX - self.hot.refs) / refs } else { 1 };
-        let used = block_slots(refs as u64) as usize;
-        let n = ITERATIONS[refs - 1](known.header, keys, slots, most);
-        if n > 0 {
-            let addresses = slots[(n - 1) * used..n * used].as_flattened();
-            keys.iter_mut().zip(&addresses[1..]).for_each(|(e, &address)| e.confirm_addr(address));
-            self.entries[usize::from(self.hot.current)].next_missed = false;
-            let last = &mut self.entries[last];
-            last.next_missed &= n == 1;
-            (self.hot.current, self.hot.next) = (known.base + refs as u16 - 1, last.next);
-            self.hot.refs += n * refs;
-        }
-        n
-    }
-
-    /// Appends a linked block of which not everything need be predicted; whether it was.
-    fn linked_block(&mut self, known: &Known, block: &[[u64; 2]]) -> bool {
-        let (base, refs) = (usize::from(known.base), usize::from(known.refs));
-        let tokens = self.tokens.len();
-        let mut addresses = block.as_flattened()[1..].iter().map(|address| address & W0_ADDR_MASK);
-        let mut previous = addresses.next().unwrap_or_default();
-        if self.hot.next == known.base {
-            self.expected(base, previous, self.entries[usize::from(self.hot.current)].last);
-            self.entries[usize::from(self.hot.current)].next_missed = false;
-        } else {
-            let Entry { meta, pc, .. } = self.entries[base];
-            self.miss(previous, meta, pc);
-            // It may be that the key before was one of these, where a block was cut; the next ones are as predicted all the same.
-            self.entries[base..base + refs - 1].iter_mut().for_each(|e| e.next_missed = false);
-        }
-        for (key, address) in (base + 1..base + refs).zip(addresses) {
-            self.expected(key, address, previous);
-            previous = address;
-        }
-        let last = base + refs - 1;
-        (self.hot.current, self.hot.next) = (last as u16, self.entries[last].next);
-        self.tokens.len() == tokens
-    }
-
-    /// Appends a reference of the key that is expected.
-    #[inline(always)]
-    fn expected(&mut self, key: usize, address: u64, previous: u64) {
-        let e = &mut self.entries[key];
-        if e.by_stride() == address {
-            e.confirm_addr(address);
-            self.hot.refs += 1;
-        } else {
-            self.expected_elsewhere(key, address, previous);
-        }
-    }
-
-    /// Appends the references of a block one by one and finds out whether it is linked.
-    #[inline(never)]
-    fn block(&mut self, place: usize, definition: &[[u64; 2]], block: &[[u64; 2]]) {
-        let addresses = &block.as_flattened()[1..];
-        let (mut base, mut linked) = (0, true);
-        for (i, (&[bits, pc], address)) in definition.iter().zip(addresses).enumerate() {
-            let expected = self.hot.next;
-            let Some(RawRef { addr, size, op, pc }) = RawRef::of_slot(&[bits | address & W0_ADDR_MASK, pc]) else {
-                return;
-            };
-            self.push(addr, size, op, pc);
-            if i == 0 {
-                base = self.hot.current;
-            }
-            linked &=
-                usize::from(self.hot.current) == usize::from(base) + i && (i == 0 || self.hot.current == expected);
-        }
-        let linked = if linked { self.blocks.linked() } else { 0 };
-        let known = &mut self.blocks.known[place];
-        (known.base, known.refs, known.linked) = (base, definition.len() as u8, linked);
-        if linked > 0 {
-            let inner = usize::from(base)..usize::from(base) + definition.len() - 1;
-            self.entries[inner].iter_mut().for_each(|e| e.is_inner = true);
-        }
-    }
-}
-
 /// What goes on over slots that are iterations of one block.
-type Iterate = fn(u64, &[Entry], &[[u64; 2]], usize) -> usize;
+pub(super) type Iterate = fn(u64, &[Entry], &[[u64; 2]], usize) -> usize;
 
 /// [`iterate`] for each number of references.
-const ITERATIONS: [Iterate; REFS_MAX] = [
+pub(super) const ITERATIONS: [Iterate; REFS_MAX] = [
     iterate::<1, 1>,
     iterate::<2, 2>,
     iterate::<3, 2>,

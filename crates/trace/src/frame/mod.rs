@@ -4,6 +4,7 @@
 //! sizes cost nothing. Each key remembers which key followed it, its last address and its stride; as long as both
 //! predictions hold, nothing is written but the length of the run. What differs costs a token (see `predict`).
 //! `docs/format.md` gives the bytes.
+mod block_encoder;
 mod blocks;
 mod columns;
 mod cycle;
@@ -14,7 +15,7 @@ mod predict;
 mod slot;
 
 use crate::record::Op;
-pub use blocks::BlockRefs;
+pub use block_encoder::BlockRefs;
 pub use decoder::{DecodedFrame, decode_frame, frame_sites};
 pub use encoder::{FrameEncoder, RawRef};
 

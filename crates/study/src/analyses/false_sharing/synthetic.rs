@@ -1,7 +1,7 @@
 //! Three traces of one block, of which it is known what false sharing costs (Bolosky 1993, section 7.1.6). They have no
 //! reads. With free first placement the moves are one less, or one per block and word less, than the source's closed
 //! forms, which ignore initial placement.
-use homenode_trace::synthetic::{Builder, t_f, t_gamma, t_s};
+use homenode_synthetic::{Builder, t_f, t_gamma, t_s};
 
 /// Trace of one block, by what its moves come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,16 @@
 //! Program and recorder in one.
-use crate::columns::Column;
-use crate::event::{AllocSource, Event, EventKind, SyncKind};
-use crate::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, RawRef};
-use crate::framing::Codec;
-use crate::manifest::{Manifest, Process, Thread};
-use crate::record::Op;
-use crate::sample::{Sample, Sampling};
-use crate::store::MemStore;
-use crate::symbols::{Global, Site, Symbols};
-use crate::writer::Writer;
-use crate::{DatasetReader, TraceError};
 use hashbrown::HashMap;
+use homenode_trace::columns::Column;
+use homenode_trace::event::{AllocSource, Event, EventKind, SyncKind};
+use homenode_trace::frame::{BATCH_REFS_MAX, FRAME_REFS_MAX, RawRef};
+use homenode_trace::framing::Codec;
+use homenode_trace::manifest::{Manifest, Process, Thread};
+use homenode_trace::record::Op;
+use homenode_trace::sample::{Sample, Sampling};
+use homenode_trace::store::MemStore;
+use homenode_trace::symbols::{Global, Site, Symbols};
+use homenode_trace::writer::Writer;
+use homenode_trace::{DatasetReader, TraceError};
 use std::io;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Builder {
             backend: "synthetic".into(),
             command: vec!["synthetic".into()],
             exit_status: Some(0),
-            clock: crate::manifest::Clock::Logical,
+            clock: homenode_trace::manifest::Clock::Logical,
             host_cpus: 1,
             processes: vec![Process { pid: 1000, address_space: 0, executable: "/synthetic".into() }],
             threads: (0..threads).map(|t| Thread { tid: 1000 + t, ..Thread::default() }).collect(),

@@ -1,7 +1,7 @@
 //! The programs.
 use super::Builder;
-use crate::record::Op;
 use homenode_base::Rng;
+use homenode_trace::record::Op;
 
 /// How large a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +130,12 @@ fn phases(seed: u64, s: Scale) -> Builder {
     for phase in 0..s.rounds {
         let shift = rng.below(u64::from(n)) as u32;
         for t in 0..n {
-            b.event(t, crate::EventKind::PhaseBegin { name: format!("phase {phase}") });
+            b.event(t, homenode_trace::EventKind::PhaseBegin { name: format!("phase {phase}") });
             let page = SHARED + u64::from((t + shift) % n) * PAGE;
             (0..24).for_each(|i| {
                 b.read(t, page + 8 * i).write(t, page + 8 * i);
             });
-            b.event(t, crate::EventKind::PhaseEnd { name: format!("phase {phase}") });
+            b.event(t, homenode_trace::EventKind::PhaseEnd { name: format!("phase {phase}") });
         }
         b.barrier(SYNC, 0..n);
     }

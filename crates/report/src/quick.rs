@@ -46,6 +46,9 @@ pub struct QuickDoc {
     pub looked_at: u64,
     /// Blocks touched, of those replayed.
     pub blocks: u64,
+    /// References that are more than those to pages like the recorded ones can be: to few pages that are used much and were not drawn.
+    /// Every range allows for what they cost at most. 0 unless the recording is of some pages.
+    pub unlike: u64,
     /// Policies in registry order.
     pub policies: Vec<QuickRow>,
     /// Bounds, the lowest first.
@@ -146,7 +149,10 @@ pub struct QuickFacts {
 impl QuickDoc {
     /// The document of an estimate.
     pub fn new(facts: QuickFacts, e: Estimate) -> QuickDoc {
-        let (verdict, sentence) = judged(e.optimum.first(), facts.threshold, &facts.evidence);
+        let (verdict, mut sentence) = judged(e.optimum.first(), facts.threshold, &facts.evidence);
+        if let Some(why) = unlike(e.unlike, e.refs).filter(|_| verdict == Verdict::CannotTell) {
+            sentence = format!("{sentence} {why}");
+        }
         QuickDoc {
             schema: QUICK_SCHEMA,
             provenance: facts.provenance,
@@ -162,6 +168,7 @@ impl QuickDoc {
             colours: e.colours,
             looked_at: e.looked_at,
             blocks: e.blocks,
+            unlike: e.unlike,
             policies: e.policies.into_iter().map(QuickRow::from).collect(),
             optimum: e.optimum.into_iter().map(QuickRow::from).collect(),
             transfer: e.transfer,
@@ -224,6 +231,17 @@ fn judged(best: Option<&EstimateRow>, threshold: f64, evidence: &Evidence) -> (V
     let whole = evidence.against(if matters { Doubt::Findings } else { Doubt::Absence }).is_none();
     let sentence = if whole { sentence } else { format!("As far as was recorded: p{}", &sentence[1..]) };
     (if matters { Verdict::Worth } else { Verdict::Little }, sentence)
+}
+
+/// What is known of pages that were not drawn and are like no others; `None` if nothing is.
+pub(crate) fn unlike(unlike: u64, refs: u64) -> Option<String> {
+    let part = || percent(unlike as f64 / refs.max(1) as f64);
+    (unlike > 0).then(|| {
+        format!(
+            "{} of the references are to few pages that are used much and were not drawn; what they cost is not known.",
+            part()
+        )
+    })
 }
 
 /// A range of shares in words.

@@ -22,17 +22,52 @@ pub(super) struct Sample {
     unseen: f64,
 }
 
+/// Part of all references from which on a page is one by itself: were there as many like it as it was drawn for, they would have more
+/// than a quarter of all.
+const HOT_PART: f64 = 0.25;
+
+/// References of pages that were drawn, beside the number of all.
+pub(super) struct References {
+    /// References that are more than those to pages like the drawn ones can be: to a few pages that are used much.
+    unlike: f64,
+}
+
+impl References {
+    /// Of drawn pages their groups, of so many, and references; one page in so many was drawn.
+    pub(super) fn new(pages: impl Iterator<Item = (usize, u64)>, (groups, one_in): (u32, u32), all: u64) -> References {
+        let (all, one_in) = (all as f64, f64::from(one_in));
+        let (mut hot, mut sums) = (0.0, vec![0.0; groups as usize]);
+        for (group, refs) in pages {
+            let refs = refs as f64;
+            match refs * one_in > all * HOT_PART {
+                true => hot += refs,
+                false => sums[group] += refs,
+            }
+        }
+        let colours = f64::from(groups) * one_in;
+        let plain = Sample { colours, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 };
+        let high = hot + colours * (mean(&sums) + plain.half(&sums));
+        References { unlike: (all - high).max(0.0) }
+    }
+    /// See the field.
+    pub(super) fn unlike(&self) -> f64 {
+        self.unlike
+    }
+}
+
 /// A quantity that is known of all colours: the sum, and the values of those in the sample.
 pub(super) type Known = (f64, Vec<f64>);
 
 impl Sample {
-    /// A sample beside which nothing is known, of pages that cost so much each: of `n` alike ones (`1 / n` being the sum of squared
-    /// shares) none shows what up to `3 / n` of all have, with 95 % confidence (J. A. Hanley and A. Lippman-Hand, If Nothing Goes
-    /// Wrong, Is Everything All Right?, JAMA 249, 1983).
-    pub(super) fn of_pages(colours: usize, costs: impl Iterator<Item = f64>) -> Sample {
+    /// A sample of pages that cost so much each, beside which it is known how many references there are: of `n` alike ones (`1 / n`
+    /// being the sum of squared shares) none shows what up to `3 / n` of all have, with 95 % confidence (J. A. Hanley and
+    /// A. Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249, 1983). References of which the sample shows none
+    /// may cost anything.
+    pub(super) fn of_pages(colours: usize, costs: impl Iterator<Item = f64>, references: &References) -> Sample {
         let (sum, squares) = costs.fold((0.0, 0.0), |(sum, squares), cost| (sum + cost, squares + cost * cost));
         let unseen = if sum > 0.0 { (3.0 * squares / (sum * sum)).min(1.0) } else { 1.0 };
-        Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen }
+        let unlike = references.unlike;
+        Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: unlike, surprising: unlike, unseen }
     }
 
     /// A sample in which accesses and hand-overs of lines are known of all colours.
@@ -79,6 +114,7 @@ impl Sample {
         let (estimate, half) = (self.colours * mean(values), self.colours * self.half(values));
         let (low, high) = ((estimate * self.over).min(estimate - half), (estimate * self.under).max(estimate + half));
         let (more, less) = (self.surprising.max(0.0) * each, (-self.surprising).max(0.0) * each);
+        let (low, high) = (low - self.unseen * estimate, high + self.unseen * estimate);
         Interval { low: (low - less).max(seen), high: high + more }
     }
 
@@ -168,10 +204,28 @@ mod tests {
     /// Three pages that are alike may be all that is alike.
     #[test]
     fn few_pages_say_little_however_alike_they_are() {
-        let of =
-            |pages: usize| Sample::of_pages(1024, std::iter::repeat_n(5.0, pages)).share(&[1.0; 4], &[1.0; 4], 0.0);
+        let of = |pages: usize| {
+            Sample::of_pages(1024, std::iter::repeat_n(5.0, pages), &References { unlike: 0.0 })
+                .share(&[1.0; 4], &[1.0; 4], 0.0)
+        };
         assert_eq!((of(3), of(0).low), (Interval { low: 0.0, high: 1.0 }, 0.0));
         assert!((of(300).low - 0.99).abs() < 1e-9, "{:?}", of(300));
+    }
+
+    /// Sixteen groups of ten pages, one in four: 6,400 references of 40 pages like them are all, and 10,000 are not.
+    #[test]
+    fn references_that_no_drawn_page_is_like_may_cost_anything() {
+        let of = |all, extra: &[u64]| {
+            let pages = (0..160).map(|page| (page % 16, 10)).chain(extra.iter().map(|refs| (0, *refs)));
+            References::new(pages, (16, 4), all)
+        };
+        assert!(of(6_400, &[]).unlike < 1.0);
+        assert!((of(10_000, &[]).unlike - 3_600.0).abs() < 1.0);
+        assert!((of(10_000, &[2_000]).unlike - 1_600.0).abs() < 1.0, "a page that is used much was drawn, once");
+        let sample = Sample::of_pages(64, std::iter::repeat_n(5.0, 160), &of(10_000, &[]));
+        let (total, share) = (sample.total(&[50.0; 16], 2.0), sample.share(&[25.0; 16], &[50.0; 16], 2.0));
+        assert!(total.low < 3_200.0 && total.high > 3_200.0 + 7_200.0, "{total:?}");
+        assert!(share.low < 1_600.0 / 10_400.0 && share.high > 8_800.0 / 10_400.0, "{share:?}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use inference::Sample;
 use known::Known;
-pub use pages::estimate_pages;
+pub use pages::{PageDraw, estimate_pages};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,6 +55,8 @@ pub struct Estimate {
     pub looked_at: u64,
     /// Blocks touched, of the colours replayed.
     pub blocks: u64,
+    /// References that are more than those to pages like the replayed ones can be; 0 unless some pages were recorded.
+    pub unlike: u64,
     /// Policies in registry order.
     pub policies: Vec<EstimateRow>,
     /// Bounds; the lowest first.
@@ -91,6 +93,31 @@ pub struct ObjectEstimate {
     pub remote: f64,
     /// Part of its cost that lines from other caches have, 0 to 1, as far as it was replayed.
     pub transfer: f64,
+}
+
+impl Estimate {
+    /// Every interval with what another replay of the same pages makes of it; its objects may be fewer.
+    fn widen(&mut self, other: &Estimate) {
+        let hull = |one: &mut Interval, more: &Interval| {
+            *one = Interval { low: one.low.min(more.low), high: one.high.max(more.high) };
+        };
+        let both = |one: &mut Option<Interval>, more: &Option<Interval>| {
+            one.iter_mut().zip(more).for_each(|(one, more)| hull(one, more));
+        };
+        for (mine, rows) in [(&mut self.policies, &other.policies), (&mut self.optimum, &other.optimum)] {
+            for row in mine {
+                for more in rows.iter().filter(|r| r.name == row.name) {
+                    hull(&mut row.total, &more.total);
+                    both(&mut row.ratio, &more.ratio);
+                }
+            }
+        }
+        both(&mut self.transfer, &other.transfer);
+        for object in &mut self.objects {
+            let same = other.objects.iter().filter(|o| (&o.name, &o.kind) == (&object.name, &object.kind));
+            same.for_each(|o| hull(&mut object.share, &o.share));
+        }
+    }
 }
 
 /// Estimates what an evaluation would find, by some of the colours. `seed` draws them.
@@ -282,6 +309,7 @@ impl Looked<'_> {
             colours: seen.colours,
             looked_at: self.parts.len() as u64,
             blocks: self.parts.iter().map(|(p, _)| p.blocks.len() as u64).sum(),
+            unlike: 0,
             policies: self.choices.iter().zip(0..).map(policy).collect(),
             optimum: optimum.collect(),
             transfer: share(&self.values(|p| p.totals.transfer_cost)),

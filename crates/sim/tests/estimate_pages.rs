@@ -2,8 +2,8 @@
 mod common;
 use common::estimates::{held, mixed, reference};
 use common::objects::Arrays;
-use homenode_base::pages::Drawn;
 use homenode_base::NodeId;
+use homenode_base::pages::Drawn;
 use homenode_machine::models;
 use homenode_placement::policies::{self, Choice};
 use homenode_sim::{

@@ -22,6 +22,12 @@ pub(super) struct Sample {
     unseen: f64,
 }
 
+/// Of `n` alike ones, none shows what up to so many in `n` of all have, with 95 % confidence.
+const UNSEEN_OF_ALIKE: f64 = 3.0;
+
+/// Half of a normal interval of 95 %, in standard deviations.
+const NORMAL_95: f64 = 1.96;
+
 /// Part of all references from which on a page is one by itself: were there as many like it as it was drawn for, they would have more
 /// than a quarter of all.
 const HOT_PART: f64 = 0.25;
@@ -65,7 +71,7 @@ impl Sample {
     /// may cost anything.
     pub(super) fn of_pages(colours: usize, costs: impl Iterator<Item = f64>, references: &References) -> Sample {
         let (sum, squares) = costs.fold((0.0, 0.0), |(sum, squares), cost| (sum + cost, squares + cost * cost));
-        let unseen = if sum > 0.0 { (3.0 * squares / (sum * sum)).min(1.0) } else { 1.0 };
+        let unseen = if sum > 0.0 { (UNSEEN_OF_ALIKE * squares / (sum * sum)).min(1.0) } else { 1.0 };
         let unlike = references.unlike;
         Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: unlike, surprising: unlike, unseen }
     }
@@ -111,7 +117,10 @@ impl Sample {
         if seen == 0.0 && self.under > 1.0 {
             return Interval { low: 0.0, high: f64::INFINITY };
         }
-        let (estimate, half) = (self.colours * mean(values), self.colours * self.half(values));
+        let (estimate, spread) = (self.colours * mean(values), self.colours * self.half(values));
+        // Pages are drawn each by itself (Horvitz and Thompson for Poisson sampling): how many are is left to chance, too, which the
+        // groups of one draw may hide.
+        let half = spread.max(NORMAL_95 * estimate * (self.unseen / UNSEEN_OF_ALIKE).sqrt());
         let (low, high) = ((estimate * self.over).min(estimate - half), (estimate * self.under).max(estimate + half));
         let (more, less) = (self.surprising.max(0.0) * each, (-self.surprising).max(0.0) * each);
         let (low, high) = (low - self.unseen * estimate, high + self.unseen * estimate);

@@ -6,6 +6,9 @@
 //! Number Generators, OOPSLA 2014): one multiplication alone would draw a lattice, and how far the sum can be trusted could not be seen
 //! from the sample.
 //!
+//! Pages that have many of all references are *certain*: recorded whether they are drawn or not (a take-all stratum: W. G. Cochran,
+//! Sampling Techniques, 3rd edition, section 5.8). They are told apart by *bucket*, the upper bits of the hash.
+//!
 //! ```
 //! use homenode_base::pages::Drawn;
 //!
@@ -14,12 +17,18 @@
 //! assert!((900..1100).contains(&pages), "{pages}");
 //! assert_eq!(drawn.holds(0x7000_1234), drawn.holds(0x7000_1fff));
 //! ```
-use crate::ring::{PAGE_HASH, PAGE_HASH_AGAIN, PAGE_HASH_SHIFT, PAGE_SHIFT};
+use crate::ring::{BUCKET_SHIFT, CERTAIN_MAX, PAGE_HASH, PAGE_HASH_AGAIN, PAGE_HASH_SHIFT, PAGE_SHIFT};
 
 /// Most pages of which one is drawn.
 pub const ONE_IN_MAX: u32 = 1 << 16;
 /// Sizes of pages, in bytes: from the smallest page to the largest that programs get without asking for it.
 pub const PAGE_BYTES: (u64, u64) = (1 << PAGE_SHIFT, 1 << 21);
+
+/// Buckets of pages.
+pub const BUCKETS: u32 = 1 << (64 - BUCKET_SHIFT);
+
+/// Buckets that a recording may have as certain: threads that find one at the same time may find more than [`CERTAIN_MAX`].
+pub const CERTAIN_BUCKETS_MAX: usize = 2 * CERTAIN_MAX as usize;
 
 /// Pages drawn at random, one in so many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +70,15 @@ impl Drawn {
     pub fn holds(self, addr: u64) -> bool {
         self.hash(addr) <= self.limit()
     }
+    /// The bucket of the page of an address.
+    #[inline]
+    pub fn bucket(self, addr: u64) -> u32 {
+        (self.hash(addr) >> BUCKET_SHIFT) as u32
+    }
+    /// Whether all pages of a bucket are drawn.
+    pub fn holds_bucket(self, bucket: u32) -> bool {
+        (u64::from(bucket) << BUCKET_SHIFT | ((1 << BUCKET_SHIFT) - 1)) <= self.limit()
+    }
     /// Which of so many groups of drawn pages has the page of an address, each as good as any other; `None` if it is not drawn.
     #[inline]
     pub fn group(self, addr: u64, groups: u32) -> Option<usize> {
@@ -96,6 +114,7 @@ mod tests {
                     let addr = rng.below(1 << 46);
                     let group = drawn.group(addr, groups);
                     assert_eq!(group.is_some(), drawn.holds(addr));
+                    assert!(drawn.holds(addr) || !drawn.holds_bucket(drawn.bucket(addr)));
                     group.into_iter().for_each(|g| counts[g] += 1);
                 }
                 assert!(counts.iter().all(|n| (800..1200).contains(n)), "1/{one_in} {page_bytes}: {counts:?}");

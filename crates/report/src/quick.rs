@@ -6,7 +6,7 @@ use homenode_base::TotalCost;
 use homenode_sim::evaluation::Interval;
 use homenode_sim::evidence::Doubt;
 use homenode_sim::{Estimate, EstimateRow, Evidence, ObjectEstimate};
-use homenode_trace::manifest::PageSample;
+use homenode_trace::manifest::{Manifest, PageSample};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -72,11 +72,23 @@ pub struct PagesDoc {
     pub page_bytes: u64,
     /// References to other pages, which were left out.
     pub left_out: u64,
+    /// Pages that have many of all references and were recorded whether drawn or not, once they were found; absent if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub certain: usize,
 }
 
-impl From<PageSample> for PagesDoc {
-    fn from(PageSample { one_in, page_bytes, left_out }: PageSample) -> PagesDoc {
-        PagesDoc { one_in, page_bytes, left_out }
+/// For a member that is left out where there is nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+impl PagesDoc {
+    /// What a manifest says; nothing if all pages were recorded.
+    pub fn of(manifest: &Manifest) -> Option<PagesDoc> {
+        let PageSample { one_in, page_bytes, left_out } = manifest.pages?;
+        Some(PagesDoc { one_in, page_bytes, left_out, certain: manifest.certain.len() })
     }
 }
 
@@ -137,7 +149,7 @@ pub struct QuickFacts {
     /// See [`QuickDoc::binding`].
     pub binding: String,
     /// Which pages the recording has, if not all.
-    pub pages: Option<PageSample>,
+    pub pages: Option<PagesDoc>,
     /// Smallest saving worth something, 0 to 1.
     pub threshold: f64,
     /// See [`QuickDoc::evidence`].
@@ -162,7 +174,7 @@ impl QuickDoc {
             binding: facts.binding,
             verdict,
             sentence,
-            pages: facts.pages.map(PagesDoc::from),
+            pages: facts.pages,
             refs: e.refs,
             replayed: e.replayed,
             colours: e.colours,

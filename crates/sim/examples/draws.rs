@@ -3,14 +3,17 @@
 //! `cargo run --release -p homenode-sim --example draws DATASET MACHINE ONE_IN DRAWS`
 //!
 //! Prints a line for each range: the draw, its kind (`total`, `ratio`, `share`, `saving`), its name, and both ends.
-use homenode_base::pages::Drawn;
+use homenode_base::pages::{BUCKETS, Drawn};
+use homenode_base::ring::{CERTAIN_MAX, CERTAIN_ONE_IN, CERTAIN_REFS};
 use homenode_machine::models;
 use homenode_placement::policies;
 use homenode_sim::names::NameTable;
 use homenode_sim::{Alone, BoundMachine, EvalContext, EvalOptions, PageDraw, Setup, estimate_pages};
 use homenode_trace::dataset::DatasetReader;
-use homenode_trace::order::{Again, OrderKind};
+use homenode_trace::manifest::CertainPages;
+use homenode_trace::order::{Again, OrderKind, Source};
 use homenode_trace::store::{ReadAt, Store};
+use homenode_trace::{Op, TraceError};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -48,6 +51,25 @@ impl Store for Folder {
     }
 }
 
+/// Pages that a recorder would find to be certain, all of which the recording has.
+fn certain(reader: &DatasetReader, drawn: Drawn, displaced: u64) -> Result<Vec<CertainPages>, TraceError> {
+    let (mut counts, mut all) = (vec![0u64; BUCKETS as usize], 0);
+    let mut source = Again { data: reader, kind: OrderKind::Model };
+    let mut stream = source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        for r in piece.refs.iter().filter(|r| r.op != Op::Spin) {
+            counts[drawn.bucket(r.addr.wrapping_add(displaced)) as usize] += 1;
+            all += 1;
+        }
+    }
+    let mut found: Vec<(u64, u32)> = counts.into_iter().zip(0..).collect();
+    found.retain(|(refs, _)| all >= CERTAIN_REFS && *refs >= all / CERTAIN_ONE_IN);
+    found.sort_unstable_by_key(|(refs, _)| std::cmp::Reverse(*refs));
+    found.truncate(CERTAIN_MAX as usize);
+    found.sort_unstable_by_key(|(_, bucket)| *bucket);
+    Ok(found.into_iter().map(|(_, bucket)| CertainPages { bucket, left_out: 0 }).collect())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [path, machine, one_in, draws] = &words[..] else { return Err("DATASET MACHINE ONE_IN DRAWS".into()) };
@@ -61,7 +83,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let names = NameTable::new(&reader)?;
     let drawn = Drawn::new(one_in.parse()?, page_bytes).ok_or("one page in 2 to 65536")?;
     for number in 0..draws.parse::<u64>()? {
-        let draw = PageDraw { displaced: number * (0x1_2345 * page_bytes), ..PageDraw::recorded(drawn, 0) };
+        let displaced = number * (0x1_2345 * page_bytes);
+        let certain = certain(&reader, drawn, displaced)?;
+        let draw = PageDraw { displaced, certain, ..PageDraw::recorded(drawn, 0) };
         let mut source = Again { data: &reader, kind: OrderKind::Model };
         let found = estimate_pages(&mut source, &names.follow(), &context, draw)?;
         let line = |kind: &str, name: &str, low: f64, high: f64| println!("{number}\t{kind}\t{name}\t{low}\t{high}");

@@ -50,6 +50,9 @@ pub struct Manifest {
     /// Which pages were recorded; absent if all were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PageSample>,
+    /// Buckets of pages that were recorded whether they were drawn or not, ascending; empty unless some pages were recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub certain: Vec<CertainPages>,
     /// Memory that was in pages larger than the base page when it was last looked at; absent if none was, or nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub huge_pages: Vec<HugeRange>,
@@ -99,6 +102,17 @@ impl PageSample {
     pub fn drawn(&self) -> Option<Drawn> {
         Drawn::new(self.one_in, self.page_bytes)
     }
+}
+
+/// Pages of one bucket ([`homenode_base::pages`]), which have many of all references: from when that was found on, they are recorded; of
+/// what they had before, so is the first reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CertainPages {
+    /// Number of the bucket.
+    pub bucket: u32,
+    /// References to them that were left out before, estimated.
+    #[serde(default)]
+    pub left_out: u64,
 }
 
 /// Memory of one process in huge pages.

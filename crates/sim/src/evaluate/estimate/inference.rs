@@ -20,6 +20,33 @@ pub(super) struct Sample {
     surprising: f64,
     /// Part of a sum that may be of a kind which the sample does not show at all.
     unseen: f64,
+    /// Values beyond those of the sample that are no sample, and what they do not have.
+    certain: Certain,
+}
+
+/// What was taken all, each a stratum by itself, from some time on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Certain {
+    /// Of each, its references, and those of before, which are missing.
+    pub(super) refs: Vec<(u64, u64)>,
+    /// References of everything.
+    pub(super) all: u64,
+}
+
+impl Certain {
+    /// References, and those that are missing.
+    pub(super) fn sum(&self) -> u64 {
+        self.refs.iter().map(|(refs, before)| refs + before).sum()
+    }
+    /// What the references of before come to, of things whose sum over everything is `sum`: as much each as those after, or as all on
+    /// average if that is more. It may be nothing, and twice that.
+    fn before(&self, values: &[f64], sum: f64) -> f64 {
+        let average = sum / (self.all as f64).max(1.0);
+        let each = |(value, (refs, before)): (&f64, &(u64, u64))| {
+            *before as f64 * average.max(value / (*refs as f64).max(1.0))
+        };
+        values.iter().zip(&self.refs).map(each).sum()
+    }
 }
 
 /// Of `n` alike ones, none shows what up to so many in `n` of all have, with 95 % confidence.
@@ -32,6 +59,9 @@ const NORMAL_95: f64 = 1.96;
 /// than a quarter of all.
 const HOT_PART: f64 = 0.25;
 
+/// Standard deviations beyond which it is no chance that few references were drawn.
+const SURPRISE: f64 = 3.0;
+
 /// References of pages that were drawn, beside the number of all.
 pub(super) struct References {
     /// References that are more than those to pages like the drawn ones can be: to a few pages that are used much.
@@ -42,17 +72,21 @@ impl References {
     /// Of drawn pages their groups, of so many, and references; one page in so many was drawn.
     pub(super) fn new(pages: impl Iterator<Item = (usize, u64)>, (groups, one_in): (u32, u32), all: u64) -> References {
         let (all, one_in) = (all as f64, f64::from(one_in));
-        let (mut hot, mut sums) = (0.0, vec![0.0; groups as usize]);
+        let (mut hot, mut squares, mut sums) = (0.0, 0.0, vec![0.0; groups as usize]);
         for (group, refs) in pages {
             let refs = refs as f64;
             match refs * one_in > all * HOT_PART {
                 true => hot += refs,
-                false => sums[group] += refs,
+                false => {
+                    sums[group] += refs;
+                    squares += refs * refs;
+                }
             }
         }
         let colours = f64::from(groups) * one_in;
-        let plain = Sample { colours, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 };
-        let high = hot + colours * (mean(&sums) + plain.half(&sums));
+        // Each page is drawn by itself (Horvitz and Thompson): fewer than expected are no surprise.
+        let by_chance = SURPRISE * (one_in * (one_in - 1.0) * squares).sqrt();
+        let high = hot + colours * mean(&sums) + by_chance.max(colours * Sample::plain(colours).half(&sums));
         References { unlike: (all - high).max(0.0) }
     }
     /// See the field.
@@ -68,18 +102,33 @@ impl Sample {
     /// A sample of pages that cost so much each, beside which it is known how many references there are: of `n` alike ones (`1 / n`
     /// being the sum of squared shares) none shows what up to `3 / n` of all have, with 95 % confidence (J. A. Hanley and
     /// A. Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249, 1983). References of which the sample shows none
-    /// may cost anything.
-    pub(super) fn of_pages(colours: usize, costs: impl Iterator<Item = f64>, references: &References) -> Sample {
+    /// may cost anything. What is certain is beside the sample.
+    pub(super) fn of_pages(
+        colours: usize,
+        costs: impl Iterator<Item = f64>,
+        references: &References,
+        certain: Certain,
+    ) -> Sample {
         let (sum, squares) = costs.fold((0.0, 0.0), |(sum, squares), cost| (sum + cost, squares + cost * cost));
         let unseen = if sum > 0.0 { (UNSEEN_OF_ALIKE * squares / (sum * sum)).min(1.0) } else { 1.0 };
         let unlike = references.unlike;
-        Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: unlike, surprising: unlike, unseen }
+        Sample { missing: unlike, surprising: unlike, unseen, certain, ..Sample::plain(colours as f64) }
+    }
+
+    /// A sample that surprises nobody.
+    fn plain(colours: f64) -> Sample {
+        let certain = Certain::default();
+        Sample { colours, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0, certain }
+    }
+
+    /// Values of the sample, and of what is certain.
+    fn split<'v>(&self, values: &'v [f64]) -> (&'v [f64], &'v [f64]) {
+        values.split_at(values.len() - self.certain.refs.len().min(values.len()))
     }
 
     /// A sample in which accesses and hand-overs of lines are known of all colours.
     pub(super) fn new(colours: usize, accesses: &Known, handovers: &Known) -> Sample {
-        let mut sample =
-            Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 };
+        let mut sample = Sample::plain(colours as f64);
         let factor = accesses.0 / (sample.colours * mean(&accesses.1));
         if factor > 1.0 {
             sample.under = factor;
@@ -110,6 +159,7 @@ impl Sample {
     /// The sum over all colours of what is `values` in those of the sample, none of it below 0; a hand-over costs `each` at most.
     pub(super) fn total(&self, values: &[f64], each: f64) -> Interval {
         let seen: f64 = values.iter().sum();
+        let (values, certain) = self.split(values);
         if self.is_whole(values) {
             return Interval { low: seen, high: seen };
         }
@@ -124,7 +174,9 @@ impl Sample {
         let (low, high) = ((estimate * self.over).min(estimate - half), (estimate * self.under).max(estimate + half));
         let (more, less) = (self.surprising.max(0.0) * each, (-self.surprising).max(0.0) * each);
         let (low, high) = (low - self.unseen * estimate, high + self.unseen * estimate);
-        Interval { low: (low - less).max(seen), high: high + more }
+        let sure = certain.iter().sum::<f64>();
+        let before = 2.0 * self.certain.before(certain, estimate + sure);
+        Interval { low: (low - less + sure).max(seen), high: high + more + sure + before }
     }
 
     /// The share of one sum over all colours in another that is no less in any; what the sample does not show may have any share. 0 to
@@ -137,20 +189,24 @@ impl Sample {
     /// The ratio of two sums over all colours, where a hand-over costs the one and the other so much at most. 0 to infinity if the
     /// sample shows nothing.
     pub(super) fn ratio(&self, part: &[f64], whole: &[f64], (each_part, each_whole): (f64, f64)) -> Interval {
-        let (of, average) = (whole.iter().sum::<f64>(), mean(whole));
+        let of = whole.iter().sum::<f64>();
         if of <= 0.0 || !of.is_finite() {
             return Interval { low: 0.0, high: f64::INFINITY };
         }
-        let ratio = part.iter().sum::<f64>() / of;
         if self.is_whole(whole) {
+            let ratio = part.iter().sum::<f64>() / of;
             return Interval { low: ratio, high: ratio };
         }
+        let (part, part_sure) = self.split(part);
+        let (whole, whole_sure) = self.split(whole);
+        let of_sample = self.colours * mean(whole);
+        let all = of_sample + whole_sure.iter().sum::<f64>();
+        let ratio = (self.colours * mean(part) + part_sure.iter().sum::<f64>()) / all;
         let residuals: Vec<f64> = part.iter().zip(whole).map(|(p, w)| p - ratio * w).collect();
-        let half = self.half(&residuals) / average;
+        let half = self.colours * self.half(&residuals) / all;
         let (low, high) = ((ratio - half).max(0.0), ratio + half);
         // What is not shown, and what is shown too often, as shares of what is shown. A ratio is of what was drawn, and its variance small where one
         // colour is most of both sums: all that is missing counts here, whether or not it is surprising.
-        let all = self.colours * average;
         let (missing, surplus) =
             (self.missing.max(0.0) * each_whole / all, (-self.missing).max(0.0) * each_whole / all);
         let (more, less) = (self.under - 1.0 + missing, 1.0 - self.over + surplus);
@@ -159,7 +215,9 @@ impl Sample {
         let rest = (1.0 - less).max(0.0);
         let low = (low / (1.0 + more)).min((low - less * high.max(1.0)).max(0.0) / rest.max(f64::MIN_POSITIVE));
         let high = (high + dear).max(high / rest);
-        Interval { low: low * (1.0 - self.unseen), high: high + self.unseen * high.max(1.0) }
+        // The kinds that are not shown, and what was certain too late: of whatever ratio.
+        let unseen = (self.unseen * of_sample + self.certain.before(whole_sure, all)) / all;
+        Interval { low: low * (1.0 - unseen).max(0.0), high: high + unseen * high.max(1.0) }
     }
 }
 
@@ -172,9 +230,8 @@ mod tests {
     use super::*;
     use homenode_base::Rng;
 
-    /// A sample that surprises nobody.
     fn plain(colours: usize) -> Sample {
-        Sample { colours: colours as f64, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0 }
+        Sample::plain(colours as f64)
     }
 
     #[test]
@@ -214,27 +271,44 @@ mod tests {
     #[test]
     fn few_pages_say_little_however_alike_they_are() {
         let of = |pages: usize| {
-            Sample::of_pages(1024, std::iter::repeat_n(5.0, pages), &References { unlike: 0.0 })
+            Sample::of_pages(1024, std::iter::repeat_n(5.0, pages), &References { unlike: 0.0 }, Certain::default())
                 .share(&[1.0; 4], &[1.0; 4], 0.0)
         };
         assert_eq!((of(3), of(0).low), (Interval { low: 0.0, high: 1.0 }, 0.0));
         assert!((of(300).low - 0.99).abs() < 1e-9, "{:?}", of(300));
     }
 
-    /// Sixteen groups of ten pages, one in four: 6,400 references of 40 pages like them are all, and 10,000 are not.
+    /// Sixteen groups of ten pages, one in four: 6,400 references are what 40 pages like them have, give or take thrice the root of 4 * 3 * 160 * 10^2
+    /// or 1,315; 20,000 are not.
     #[test]
     fn references_that_no_drawn_page_is_like_may_cost_anything() {
         let of = |all, extra: &[u64]| {
             let pages = (0..160).map(|page| (page % 16, 10)).chain(extra.iter().map(|refs| (0, *refs)));
             References::new(pages, (16, 4), all)
         };
-        assert!(of(6_400, &[]).unlike < 1.0);
-        assert!((of(10_000, &[]).unlike - 3_600.0).abs() < 1.0);
-        assert!((of(10_000, &[2_000]).unlike - 1_600.0).abs() < 1.0, "a page that is used much was drawn, once");
-        let sample = Sample::of_pages(64, std::iter::repeat_n(5.0, 160), &of(10_000, &[]));
+        assert!(of(7_700, &[]).unlike < 1.0);
+        assert!((of(20_000, &[]).unlike - 12_285.0).abs() < 1.0);
+        assert!((of(20_000, &[2_000]).unlike - 10_285.0).abs() < 1.0, "a page that is used much was drawn, once");
+        let sample = Sample::of_pages(64, std::iter::repeat_n(5.0, 160), &of(20_000, &[]), Certain::default());
         let (total, share) = (sample.total(&[50.0; 16], 2.0), sample.share(&[25.0; 16], &[50.0; 16], 2.0));
-        assert!(total.low < 3_200.0 && total.high > 3_200.0 + 7_200.0, "{total:?}");
-        assert!(share.low < 1_600.0 / 10_400.0 && share.high > 8_800.0 / 10_400.0, "{share:?}");
+        assert!(total.low < 3_200.0 && total.high > 3_200.0 + 24_570.0, "{total:?}");
+        assert!(share.low < 1_600.0 / 27_770.0 && share.high > 26_170.0 / 27_770.0, "{share:?}");
+    }
+
+    /// Sixteen groups that cost 10 each, of 64, and two strata: 900 of 90 references and 10 unseen ones, 60 of 60.
+    #[test]
+    fn what_is_certain_is_added_and_scaled_by_nothing_but_what_was_left_out_before() {
+        let certain = Certain { refs: vec![(90, 10), (60, 0)], all: 1600 };
+        let pages = std::iter::repeat_n(1.0, 1_000_000);
+        let sample = Sample::of_pages(64, pages, &References { unlike: 0.0 }, certain);
+        let values: Vec<f64> = std::iter::repeat_n(10.0, 16).chain([900.0, 60.0]).collect();
+        let total = sample.total(&values, 5.0);
+        assert!((total.low / 1600.0 - 1.0).abs() < 0.01, "{total:?}");
+        assert!((total.high / (1600.0 + 2.0 * 100.0) - 1.0).abs() < 0.01, "{total:?}");
+        let part: Vec<f64> = std::iter::repeat_n(5.0, 16).chain([900.0, 0.0]).collect();
+        let (share, ratio) = (sample.share(&part, &values, 5.0), (320.0 + 900.0) / 1600.0);
+        assert!(share.low < ratio && share.low > ratio - 0.07, "{share:?}");
+        assert!(share.high > ratio && share.high < ratio + 0.07, "{share:?}");
     }
 
     #[test]

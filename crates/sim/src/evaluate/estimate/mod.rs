@@ -156,7 +156,7 @@ pub fn estimate(
         (by_colour.iter().map(|n| *n as f64).sum(), seen.collect())
     };
     let sample = Sample::new(all as usize, &counts(&known.accesses), &counts(&known.handovers));
-    let seen = Seen { front, colours: all, replayed: router.replayed };
+    let seen = Seen { front, colours: all, looked_at: parts.len() as u64, replayed: router.replayed };
     Ok(Looked { choices: &choices, sample, parts, handover }.estimate(&seen, &*forks[0]))
 }
 
@@ -246,14 +246,18 @@ impl Routes for Router {
 struct Seen<'a> {
     front: &'a Front,
     colours: u64,
+    looked_at: u64,
     replayed: u64,
 }
 
-/// What was looked at, a part a colour.
+/// Prices, and those of objects.
+type Part = (Priced, BTreeMap<u32, ObjectCost>);
+
+/// What was looked at, a part a colour; or one a group of pages.
 struct Looked<'c> {
     choices: &'c [Choice],
     sample: Sample,
-    parts: Vec<(Priced, BTreeMap<u32, ObjectCost>)>,
+    parts: Vec<Part>,
     /// What a line costs at most that goes from one thread to another, and what more where its block moves with it.
     handover: (f64, f64),
 }
@@ -307,7 +311,7 @@ impl Looked<'_> {
             replayed: seen.replayed,
             strangers: seen.front.strangers,
             colours: seen.colours,
-            looked_at: self.parts.len() as u64,
+            looked_at: seen.looked_at,
             blocks: self.parts.iter().map(|(p, _)| p.blocks.len() as u64).sum(),
             unlike: 0,
             policies: self.choices.iter().zip(0..).map(policy).collect(),

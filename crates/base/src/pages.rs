@@ -18,6 +18,7 @@
 //! assert_eq!(drawn.holds(0x7000_1234), drawn.holds(0x7000_1fff));
 //! ```
 use crate::ring::{BUCKET_SHIFT, CERTAIN_MAX, PAGE_HASH, PAGE_HASH_AGAIN, PAGE_HASH_SHIFT, PAGE_SHIFT};
+use serde::{Deserialize, Serialize};
 
 /// Most pages of which one is drawn.
 pub const ONE_IN_MAX: u32 = 1 << 16;
@@ -84,6 +85,49 @@ impl Drawn {
     pub fn group(self, addr: u64, groups: u32) -> Option<usize> {
         let (hash, limit) = (self.hash(addr), self.limit());
         (hash <= limit).then(|| ((hash / (limit / u64::from(groups) + 1)) as usize).min(groups as usize - 1))
+    }
+}
+
+/// Which pages a recording has: one in so many, drawn by the hash of their addresses. Of plain
+/// references those to other pages are left out; synchronisation, atomic operations, locks and busy waiting are all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageSample {
+    /// One page in so many.
+    pub one_in: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// References that were left out.
+    #[serde(default)]
+    pub left_out: u64,
+}
+
+impl PageSample {
+    /// One of these pages, of which nothing was left out yet.
+    pub fn of(drawn: Drawn) -> PageSample {
+        PageSample { one_in: drawn.one_in(), page_bytes: drawn.page_bytes(), left_out: 0 }
+    }
+    /// The pages; `None` if there are none like that.
+    pub fn drawn(&self) -> Option<Drawn> {
+        Drawn::new(self.one_in, self.page_bytes)
+    }
+}
+
+/// Pages of one bucket, which have many of all references: from when that was found on, they are recorded; of
+/// what they had before, so is the first reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CertainPages {
+    /// Number of the bucket.
+    pub bucket: u32,
+    /// References to them that were left out before, estimated.
+    #[serde(default)]
+    pub left_out: u64,
+}
+
+impl CertainPages {
+    /// Whether a recorder may have written these: buckets in order, not too many.
+    pub fn may_be(all: &[CertainPages]) -> bool {
+        let ascending = all.windows(2).all(|pair| pair[0].bucket < pair[1].bucket);
+        ascending && all.len() <= CERTAIN_BUCKETS_MAX && all.last().is_none_or(|last| last.bucket < BUCKETS)
     }
 }
 

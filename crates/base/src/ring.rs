@@ -188,8 +188,8 @@ layout! {
     /** State of a bucket: no page of it was referenced. */ BUCKET_NEW: 0, "";
     /** State of a bucket: references are left out, if its pages are not drawn. */ BUCKET_SEEN: 1, "";
     /** State of a bucket: references are recorded. */ BUCKET_CERTAIN: 2, "";
-    /** Unit of what buckets count, and least references from one that is looked at to the next. */ LOOK_REFS: 128, "";
-    /** References before which no page is certain. */ CERTAIN_REFS: 1 << 20, "";
+    /** Unit of what buckets count, and least references from one that is looked at to the next. */ LOOK_REFS: 32, "";
+    /** References before which no page is certain. */ CERTAIN_REFS: 1 << 18, "";
     /** A page that has one reference in so many is certain. */ CERTAIN_ONE_IN: 256, "";
     /** Buckets that may be certain. */ CERTAIN_MAX: 64, "";
     /** Size code for a length that stands in the next slot (which never crosses a batch). */ SIZE_RANGE: 15, "";

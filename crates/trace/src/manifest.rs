@@ -1,5 +1,5 @@
 //! `manifest.json`: what the dataset is and what its backend could not see.
-use homenode_base::pages::Drawn;
+pub use homenode_base::pages::{CertainPages, PageSample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,41 +78,6 @@ pub struct Manifest {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
 fn is_zero(n: &u32) -> bool {
     *n == 0
-}
-
-/// Which pages a recording has: one in so many, drawn by the hash of their addresses ([`homenode_base::pages`]). Of plain
-/// references those to other pages are left out; synchronisation, atomic operations, locks and busy waiting are all there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PageSample {
-    /// One page in so many.
-    pub one_in: u32,
-    /// Bytes of a page.
-    pub page_bytes: u64,
-    /// References that were left out.
-    #[serde(default)]
-    pub left_out: u64,
-}
-
-impl PageSample {
-    /// One of these pages, of which nothing was left out yet.
-    pub fn of(drawn: Drawn) -> PageSample {
-        PageSample { one_in: drawn.one_in(), page_bytes: drawn.page_bytes(), left_out: 0 }
-    }
-    /// The pages; `None` if there are none like that.
-    pub fn drawn(&self) -> Option<Drawn> {
-        Drawn::new(self.one_in, self.page_bytes)
-    }
-}
-
-/// Pages of one bucket ([`homenode_base::pages`]), which have many of all references: from when that was found on, they are recorded; of
-/// what they had before, so is the first reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CertainPages {
-    /// Number of the bucket.
-    pub bucket: u32,
-    /// References to them that were left out before, estimated.
-    #[serde(default)]
-    pub left_out: u64,
 }
 
 /// Memory of one process in huge pages.

@@ -4,7 +4,7 @@ use crate::TraceError;
 use crate::event::Event;
 use crate::manifest::{FORMAT_VERSION, Manifest, SAMPLED_FORMAT_VERSION};
 use crate::packed::Events;
-use homenode_base::pages::{BUCKETS, CERTAIN_BUCKETS_MAX};
+use homenode_base::pages::CertainPages;
 use serde::Deserialize;
 
 /// The name every manifest carries.
@@ -47,19 +47,11 @@ pub fn parse_manifest(text: &[u8]) -> Result<Manifest, TraceError> {
             return Err(TraceError::Manifest(what));
         }
     }
-    certain(&manifest)?;
+    if !(manifest.certain.is_empty() || manifest.pages.is_some() && CertainPages::may_be(&manifest.certain)) {
+        return Err(TraceError::Manifest(format!("{} buckets of certain pages cannot be", manifest.certain.len())));
+    }
     tables(&manifest)?;
     Ok(manifest)
-}
-
-/// Buckets in order, as many as a recorder may write.
-fn certain(m: &Manifest) -> Result<(), TraceError> {
-    let ascending = m.certain.windows(2).all(|pair| pair[0].bucket < pair[1].bucket);
-    let there = m.certain.last().is_none_or(|last| last.bucket < BUCKETS && m.pages.is_some());
-    match ascending && there && m.certain.len() <= CERTAIN_BUCKETS_MAX {
-        true => Ok(()),
-        false => Err(TraceError::Manifest(format!("{} buckets of certain pages cannot be", m.certain.len()))),
-    }
 }
 
 fn tables(m: &Manifest) -> Result<(), TraceError> {

@@ -38,12 +38,13 @@ impl Certain {
     pub(super) fn sum(&self) -> u64 {
         self.refs.iter().map(|(refs, before)| refs + before).sum()
     }
-    /// What the references of before come to, of things whose sum over everything is `sum`: as much each as those after, or as all on
-    /// average if that is more. It may be nothing, and twice that.
+    /// What the references of before come to, of things whose sum over everything is `sum`: as much each as those after; as far as these are
+    /// fewer, as much as all on average if that is more. It may be nothing, and twice that.
     fn before(&self, values: &[f64], sum: f64) -> f64 {
         let average = sum / (self.all as f64).max(1.0);
         let each = |(value, (refs, before)): (&f64, &(u64, u64))| {
-            *before as f64 * average.max(value / (*refs as f64).max(1.0))
+            let own = value / (*refs as f64).max(1.0);
+            own * *before as f64 + (average - own).max(0.0) * before.saturating_sub(*refs) as f64
         };
         values.iter().zip(&self.refs).map(each).sum()
     }

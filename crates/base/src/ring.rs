@@ -186,11 +186,12 @@ layout! {
     /** Second multiplier. */ PAGE_HASH_AGAIN: 0xBF58_476D_1CE4_E5B9, "";
     /** Shift from the hash of a page to the number of its bucket. */ BUCKET_SHIFT: 46, "";
     /** State of a bucket: no page of it was referenced. */ BUCKET_NEW: 0, "";
-    /** State of a bucket: references are left out, if its pages are not drawn. */ BUCKET_SEEN: 1, "";
-    /** State of a bucket: references are recorded. */ BUCKET_CERTAIN: 2, "";
+    /** State of a bucket: references are recorded. */ BUCKET_CERTAIN: 1, "";
+    /** State of a bucket: references are left out, if its pages are not drawn. */ BUCKET_SEEN: 2, "";
+    /** State of a bucket, and above: the same, and it had enough to be certain when there were as many references as the number from here on says, in half doublings of CERTAIN_REFS. */ BUCKET_ONCE: 16, "";
     /** Unit of what buckets count, and least references from one that is looked at to the next. */ LOOK_REFS: 32, "";
     /** References before which no page is certain. */ CERTAIN_REFS: 1 << 18, "";
-    /** A page that has one reference in so many is certain. */ CERTAIN_ONE_IN: 256, "";
+    /** A page that has one reference in so many, and again when there are half as many more, is certain. */ CERTAIN_ONE_IN: 256, "";
     /** Buckets that may be certain. */ CERTAIN_MAX: 64, "";
     /** Size code for a length that stands in the next slot (which never crosses a batch). */ SIZE_RANGE: 15, "";
     /** Event: padding up to the end of the batch. */ EVENT_PAD: 0, "";

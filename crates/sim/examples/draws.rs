@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p homenode-sim --example draws DATASET MACHINE ONE_IN DRAWS`
 //!
+//! Of a recording of some pages, those are the draw.
 //! Prints a line for each range: the draw, its kind (`total`, `ratio`, `share`, `saving`), its name, and both ends.
 use homenode_base::pages::{BUCKETS, Drawn};
 use homenode_base::ring::{CERTAIN_MAX, CERTAIN_ONE_IN, CERTAIN_REFS};
@@ -85,7 +86,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for number in 0..draws.parse::<u64>()? {
         let displaced = number * (0x1_2345 * page_bytes);
         let certain = certain(&reader, drawn, displaced)?;
-        let draw = PageDraw { displaced, certain, ..PageDraw::recorded(drawn, 0) };
+        let draw = match reader.manifest().pages {
+            Some(pages) => {
+                let recorded = PageDraw::recorded(pages.drawn().unwrap_or(drawn), pages.left_out);
+                PageDraw { certain: reader.manifest().certain.clone(), ..recorded }
+            }
+            None => PageDraw { displaced, certain, ..PageDraw::recorded(drawn, 0) },
+        };
         let mut source = Again { data: &reader, kind: OrderKind::Model };
         let found = estimate_pages(&mut source, &names.follow(), &context, draw)?;
         let line = |kind: &str, name: &str, low: f64, high: f64| println!("{number}\t{kind}\t{name}\t{low}\t{high}");

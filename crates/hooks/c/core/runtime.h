@@ -320,7 +320,7 @@ static inline __attribute__((always_inline)) uint64_t hnrt_page_hash(uint64_t ad
 /* Whether references to a page of this hash are left out: it was not drawn, is not certain and not met for the first time. */
 static inline __attribute__((always_inline)) bool hnrt_left_out(uint64_t hash) {
     return hash > hnrt_page_limit &&
-           __atomic_load_n(hnrt_buckets + (hash >> HN_BUCKET_SHIFT), __ATOMIC_RELAXED) == HN_BUCKET_SEEN;
+           __atomic_load_n(hnrt_buckets + (hash >> HN_BUCKET_SHIFT), __ATOMIC_RELAXED) >= HN_BUCKET_SEEN;
 }
 
 static inline __attribute__((always_inline)) void hnrt_leave_out(struct hn_thread *t, uint64_t hash) {

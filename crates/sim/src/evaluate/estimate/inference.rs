@@ -22,6 +22,31 @@ pub(super) struct Sample {
     unseen: f64,
     /// Values beyond those of the sample that are no sample, and what they do not have.
     certain: Certain,
+    /// What totals are scaled by, if that is better than the number of colours.
+    scale: Option<Scale>,
+}
+
+/// References as the auxiliary variable of a ratio estimator (Cochran, section 6.8): pages that are used alike cost alike.
+#[derive(Clone, Debug)]
+struct Scale {
+    /// By colour of the sample, and of all.
+    sums: Vec<f64>,
+    all: f64,
+    /// Standard deviation of an estimate from single pages, as a part of it.
+    by_page: f64,
+}
+
+impl Scale {
+    /// Nothing unless costs follow references so well that this is clearly better, and no reference is unlike those of the sample.
+    fn of(pages: &[(f64, f64)], references: &References, cost: f64, squares: f64) -> Option<Scale> {
+        let (sums, all) = (references.sums.clone(), references.all);
+        let refs: f64 = sums.iter().sum();
+        if references.unlike > 0.0 || refs <= 0.0 || cost <= 0.0 {
+            return None;
+        }
+        let residuals: f64 = pages.iter().map(|(c, r)| (c - cost / refs * r).powi(2)).sum();
+        (residuals < squares / 2.0).then(|| Scale { sums, all, by_page: residuals.sqrt() / cost })
+    }
 }
 
 /// What was taken all, each a stratum by itself, from some time on.
@@ -64,9 +89,13 @@ const HOT_PART: f64 = 0.25;
 const SURPRISE: f64 = 3.0;
 
 /// References of pages that were drawn, beside the number of all.
+#[derive(Default)]
 pub(super) struct References {
     /// References that are more than those to pages like the drawn ones can be: to a few pages that are used much.
     unlike: f64,
+    /// By group, all of them, and how many there are.
+    sums: Vec<f64>,
+    all: f64,
 }
 
 impl References {
@@ -88,7 +117,10 @@ impl References {
         // Each page is drawn by itself (Horvitz and Thompson): fewer than expected are no surprise.
         let by_chance = SURPRISE * (one_in * (one_in - 1.0) * squares).sqrt();
         let high = hot + colours * mean(&sums) + by_chance.max(colours * Sample::plain(colours).half(&sums));
-        References { unlike: (all - high).max(0.0) }
+        if hot > 0.0 {
+            sums.clear();
+        }
+        References { unlike: (all - high).max(0.0), sums, all }
     }
     /// See the field.
     pub(super) fn unlike(&self) -> f64 {
@@ -104,22 +136,19 @@ impl Sample {
     /// being the sum of squared shares) none shows what up to `3 / n` of all have, with 95 % confidence (J. A. Hanley and
     /// A. Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249, 1983). References of which the sample shows none
     /// may cost anything. What is certain is beside the sample.
-    pub(super) fn of_pages(
-        colours: usize,
-        costs: impl Iterator<Item = f64>,
-        references: &References,
-        certain: Certain,
-    ) -> Sample {
-        let (sum, squares) = costs.fold((0.0, 0.0), |(sum, squares), cost| (sum + cost, squares + cost * cost));
+    pub(super) fn of_pages(colours: usize, pages: &[(f64, f64)], references: &References, certain: Certain) -> Sample {
+        let sum: f64 = pages.iter().map(|(cost, _)| cost).sum();
+        let squares: f64 = pages.iter().map(|(cost, _)| cost * cost).sum();
         let unseen = if sum > 0.0 { (UNSEEN_OF_ALIKE * squares / (sum * sum)).min(1.0) } else { 1.0 };
         let unlike = references.unlike;
-        Sample { missing: unlike, surprising: unlike, unseen, certain, ..Sample::plain(colours as f64) }
+        let scale = Scale::of(pages, references, sum, squares);
+        Sample { missing: unlike, surprising: unlike, unseen, certain, scale, ..Sample::plain(colours as f64) }
     }
 
     /// A sample that surprises nobody.
     fn plain(colours: f64) -> Sample {
         let certain = Certain::default();
-        Sample { colours, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0, certain }
+        Sample { colours, under: 1.0, over: 1.0, missing: 0.0, surprising: 0.0, unseen: 0.0, certain, scale: None }
     }
 
     /// Values of the sample, and of what is certain.
@@ -157,6 +186,21 @@ impl Sample {
         two_sided_95(values.len().saturating_sub(1)) * spread.max(f64::MIN_POSITIVE)
     }
 
+    /// The sum over all colours and half of its interval, of what the sample is of.
+    fn estimate(&self, values: &[f64]) -> (f64, f64) {
+        if let Some(Scale { sums, all, by_page }) = &self.scale {
+            let refs = sums.iter().sum::<f64>();
+            let each = values.iter().sum::<f64>() / refs;
+            let residuals: Vec<f64> = values.iter().zip(sums).map(|(value, refs)| value - each * refs).collect();
+            let spread = all / refs * sums.len() as f64 * self.half(&residuals);
+            return (each * all, spread.max(NORMAL_95 * each * all * by_page));
+        }
+        let (estimate, spread) = (self.colours * mean(values), self.colours * self.half(values));
+        // Pages are drawn each by itself (Horvitz and Thompson for Poisson sampling): how many are is left to chance, too, which the
+        // groups of one draw may hide.
+        (estimate, spread.max(NORMAL_95 * estimate * (self.unseen / UNSEEN_OF_ALIKE).sqrt()))
+    }
+
     /// The sum over all colours of what is `values` in those of the sample, none of it below 0; a hand-over costs `each` at most.
     pub(super) fn total(&self, values: &[f64], each: f64) -> Interval {
         let seen: f64 = values.iter().sum();
@@ -168,10 +212,7 @@ impl Sample {
         if seen == 0.0 && self.under > 1.0 {
             return Interval { low: 0.0, high: f64::INFINITY };
         }
-        let (estimate, spread) = (self.colours * mean(values), self.colours * self.half(values));
-        // Pages are drawn each by itself (Horvitz and Thompson for Poisson sampling): how many are is left to chance, too, which the
-        // groups of one draw may hide.
-        let half = spread.max(NORMAL_95 * estimate * (self.unseen / UNSEEN_OF_ALIKE).sqrt());
+        let (estimate, half) = self.estimate(values);
         let (low, high) = ((estimate * self.over).min(estimate - half), (estimate * self.under).max(estimate + half));
         let (more, less) = (self.surprising.max(0.0) * each, (-self.surprising).max(0.0) * each);
         let (low, high) = (low - self.unseen * estimate, high + self.unseen * estimate);
@@ -200,11 +241,12 @@ impl Sample {
         }
         let (part, part_sure) = self.split(part);
         let (whole, whole_sure) = self.split(whole);
-        let of_sample = self.colours * mean(whole);
+        let of_sample = self.estimate(whole).0;
         let all = of_sample + whole_sure.iter().sum::<f64>();
-        let ratio = (self.colours * mean(part) + part_sure.iter().sum::<f64>()) / all;
+        let ratio = (self.estimate(part).0 + part_sure.iter().sum::<f64>()) / all;
         let residuals: Vec<f64> = part.iter().zip(whole).map(|(p, w)| p - ratio * w).collect();
-        let half = self.colours * self.half(&residuals) / all;
+        let times = if of_sample > 0.0 { of_sample / mean(whole) } else { self.colours };
+        let half = times * self.half(&residuals) / all;
         let (low, high) = ((ratio - half).max(0.0), ratio + half);
         // What is not shown, and what is shown too often, as shares of what is shown. A ratio is of what was drawn, and its variance small where one
         // colour is most of both sums: all that is missing counts here, whether or not it is surprising.
@@ -272,7 +314,7 @@ mod tests {
     #[test]
     fn few_pages_say_little_however_alike_they_are() {
         let of = |pages: usize| {
-            Sample::of_pages(1024, std::iter::repeat_n(5.0, pages), &References { unlike: 0.0 }, Certain::default())
+            Sample::of_pages(1024, &vec![(5.0, 1.0); pages], &References::default(), Certain::default())
                 .share(&[1.0; 4], &[1.0; 4], 0.0)
         };
         assert_eq!((of(3), of(0).low), (Interval { low: 0.0, high: 1.0 }, 0.0));
@@ -290,7 +332,7 @@ mod tests {
         assert!(of(7_700, &[]).unlike < 1.0);
         assert!((of(20_000, &[]).unlike - 12_285.0).abs() < 1.0);
         assert!((of(20_000, &[2_000]).unlike - 10_285.0).abs() < 1.0, "a page that is used much was drawn, once");
-        let sample = Sample::of_pages(64, std::iter::repeat_n(5.0, 160), &of(20_000, &[]), Certain::default());
+        let sample = Sample::of_pages(64, &[(5.0, 10.0); 160], &of(20_000, &[]), Certain::default());
         let (total, share) = (sample.total(&[50.0; 16], 2.0), sample.share(&[25.0; 16], &[50.0; 16], 2.0));
         assert!(total.low < 3_200.0 && total.high > 3_200.0 + 24_570.0, "{total:?}");
         assert!(share.low < 1_600.0 / 27_770.0 && share.high > 26_170.0 / 27_770.0, "{share:?}");
@@ -300,8 +342,8 @@ mod tests {
     #[test]
     fn what_is_certain_is_added_and_scaled_by_nothing_but_what_was_left_out_before() {
         let certain = Certain { refs: vec![(90, 10), (60, 0)], all: 1600 };
-        let pages = std::iter::repeat_n(1.0, 1_000_000);
-        let sample = Sample::of_pages(64, pages, &References { unlike: 0.0 }, certain);
+        let pages = vec![(1.0, 1.0); 1_000_000];
+        let sample = Sample::of_pages(64, &pages, &References::default(), certain);
         let values: Vec<f64> = std::iter::repeat_n(10.0, 16).chain([900.0, 60.0]).collect();
         let total = sample.total(&values, 5.0);
         assert!((total.low / 1600.0 - 1.0).abs() < 0.01, "{total:?}");
@@ -310,6 +352,20 @@ mod tests {
         let (share, ratio) = (sample.share(&part, &values, 5.0), (320.0 + 900.0) / 1600.0);
         assert!(share.low < ratio && share.low > ratio - 0.07, "{share:?}");
         assert!(share.high > ratio && share.high < ratio + 0.07, "{share:?}");
+    }
+
+    /// Pages that cost 2 a reference, of which half as many references were drawn as there are in proportion.
+    #[test]
+    fn totals_follow_references_where_costs_do() {
+        let pages: Vec<(f64, f64)> = (0..160).map(|page| f64::from(page % 7 + 1)).map(|r| (2.0 * r, r)).collect();
+        let refs = pages.iter().enumerate().map(|(i, (_, refs))| (i % 16, *refs as u64));
+        let drawn: f64 = pages.iter().map(|(_, refs)| refs).sum();
+        let references = References::new(refs, (16, 16), (drawn * 8.0) as u64);
+        let sample = Sample::of_pages(256, &pages, &references, Certain::default());
+        let values: Vec<f64> = references.sums.iter().map(|refs| refs * 2.0).collect();
+        let total = sample.total(&values, 9.0);
+        let true_total = drawn * 16.0;
+        assert!(total.low < true_total && true_total < total.high && total.high < 1.1 * true_total, "{total:?}");
     }
 
     #[test]

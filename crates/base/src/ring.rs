@@ -191,7 +191,7 @@ layout! {
     /** State of a bucket, and above: the same, and it had enough to be certain when there were as many references as the number from here on says, in half doublings of CERTAIN_REFS. */ BUCKET_ONCE: 16, "";
     /** Unit of what buckets count, and least references from one that is looked at to the next. */ LOOK_REFS: 32, "";
     /** References before which no page is certain. */ CERTAIN_REFS: 1 << 18, "";
-    /** A page that has one reference in so many, and again when there are half as many more, is certain. */ CERTAIN_ONE_IN: 256, "";
+    /** A page that has one reference in so many, and again when there are half as many more, is certain. */ CERTAIN_ONE_IN: 512, "";
     /** Buckets that may be certain. */ CERTAIN_MAX: 64, "";
     /** Size code for a length that stands in the next slot (which never crosses a batch). */ SIZE_RANGE: 15, "";
     /** Event: padding up to the end of the batch. */ EVENT_PAD: 0, "";

@@ -9,8 +9,9 @@
 #include "os.h"
 #include "runtime.h"
 
-/* Looks that an average of so many references is worth, once there are enough. */
-#define LOOKS 8192
+/* Looks at the references of all pages, once there are enough, so that a page which is nearly certain has LOOKS_MIN. */
+#define LOOKS 16384
+#define LOOKS_MIN 32
 #define GAP_MAX (UINT64_C(1) << 16)
 
 uint8_t *hnrt_buckets;
@@ -50,7 +51,7 @@ static void count(uint64_t bucket, uint64_t gap, uint64_t looked) {
         return;
     uint32_t more = (uint32_t)(gap / HN_LOOK_REFS);
     uint64_t refs = (uint64_t)(__atomic_fetch_add(count, more, __ATOMIC_RELAXED) + more) * HN_LOOK_REFS;
-    if (looked < HN_CERTAIN_REFS || refs < looked / HN_CERTAIN_ONE_IN)
+    if (looked < HN_CERTAIN_REFS || refs < looked / HN_CERTAIN_ONE_IN || refs < LOOKS_MIN * HN_LOOK_REFS)
         return;
     uint8_t now = next_state(was, level_of(looked));
     if (now != was && __atomic_compare_exchange_n(state, &was, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&

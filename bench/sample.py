@@ -3,9 +3,13 @@
 of each as far as their threads allow, and the report of the one beside that of the other. Nothing here is a test.
 
     sample.py [--one-in 16] [--homenode PATH] [--only lu,sor] [--machine two-socket] [--repeats 1] [--folder DIR]
+    sample.py --draws 20 ...
 
 Held: of the ranges of policies, bounds and data objects, how many hold what the whole report says. Order: whether the objects that have a
 tenth of the cost or more are in the same order in both, as far as their ranges do not overlap.
+
+With --draws nothing is recorded by some of its pages: of each whole recording so many sets of pages are drawn, and what is estimated from each
+is held against all of it, by kind of figure. Ranges of one draw stand and fall together. Recordings that are in the folder are used again.
 """
 import argparse
 import json
@@ -88,6 +92,67 @@ def row(homenode, folder, machine, one_in, name, arguments):
             estimate["verdict"], "" if right else "WRONG", "same" if order else "differs"), found
 
 
+def is_inside(true, low, high):
+    return low - 1e-9 * true <= true <= high + 1e-9 * true
+
+
+def judged(low, high, saving):
+    """The verdict of a range of the optimum's ratio, as a report gives it, and whether it is wrong."""
+    low, high = max(0.0, 1 - high), max(0.0, 1 - low)
+    verdict = "worth" if low >= 0.05 else "little" if high < 0.05 else "cannot-tell"
+    return verdict, verdict != "cannot-tell" and (verdict == "worth") != (saving >= 0.05)
+
+
+def drawn(homenode, draws, folder, machine, one_in, name, arguments):
+    """A line of the table of draws; what held of the totals, the ratios and the shares, each as (held, all)."""
+    whole_set, said = folder / f"{name}.hnt", folder / f"{name}.{machine}.json"
+    if not whole_set.exists():
+        record(homenode, whole_set, [folder / "hooked" / name, *arguments])
+    if not said.exists():
+        said.write_text(run([homenode, "report", whole_set, "--machine", machine, "--json", "-q"])[0])
+    whole = json.loads(said.read_text())["evaluations"][0]
+    lines = run([TARGET / "release/examples/draws", whole_set, machine, one_in, draws])[0].splitlines()
+    totals, shares = {p["name"]: p["total"] for p in whole["policies"] + whole["optimum"]}, costs(whole["objects"])
+    base, best = totals["first-touch"], whole["optimum"][0]["name"]
+    held_of = {kind: [0, 0] for kind in ("total", "ratio", "share")}
+    verdicts, wrong, unlike, widths, saved = {"worth": 0, "little": 0, "cannot-tell": 0}, 0, 0, [], 0
+    for _, kind, what, low, high in (line.split("\t") for line in lines):
+        low, high = float(low), float(high)
+        if kind == "unlike":
+            unlike += low > 0
+            continue
+        true = {"total": totals.get(what, 0), "ratio": totals.get(what, 0) / base, "share": shares.get(what, 0) / base}[kind]
+        held_of[kind][0] += is_inside(true, low, high)
+        held_of[kind][1] += 1
+        if kind == "ratio" and what == best:
+            verdict, is_wrong = judged(low, high, 1 - true)
+            verdicts[verdict] += 1
+            wrong += is_wrong
+            saved += is_inside(true, low, high)
+        if kind == "total" and what == "first-touch":
+            widths.append((low / base, high / base))
+    middle = sorted(widths, key=lambda w: w[1] - w[0])[len(widths) // 2]
+    counts = [f"{good}/{of}" for good, of in held_of.values()]
+    saving = 1 - totals[best] / base
+    return (name, *counts, f"{saved}/{draws}", f"{middle[0]:.2f}-{middle[1]:.2f}", str(unlike), f"{100 * saving:.1f} %",
+            *(str(n) for n in verdicts.values()), str(wrong)), held_of
+
+
+def table_of_draws(options, folder, names):
+    """Coverage over draws of each program, and of all."""
+    run(["cargo", "build", "-q", "--release", "--locked", "-p", "homenode-sim", "--example", "draws"])
+    rows, sums = [], {}
+    for name in names:
+        line, held_of = drawn(options.homenode, options.draws, folder, options.machine, options.one_in, name, PROGRAMS[name].split())
+        rows.append(line)
+        print(" ".join(line), file=sys.stderr)
+        for kind, (good, of) in held_of.items():
+            sums[kind] = (sums.get(kind, (0, 0))[0] + good, sums.get(kind, (0, 0))[1] + of)
+    head = ("program", "totals", "ratios", "shares", "saving", "total", "unlike", "true", "worth", "little", "cannot tell", "wrong")
+    measure.table(f"{options.draws} draws of one page in {options.one_in} on {options.machine} (total: a middling range over the true one)", head, rows)
+    print("; ".join(f"{good} of {of} {kind}s hold ({100 * good / max(of, 1):.1f} %)" for kind, (good, of) in sums.items()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--one-in", type=int, default=16)
@@ -95,13 +160,16 @@ def main():
     parser.add_argument("--machine", default="two-socket")
     parser.add_argument("--only", help="programs; default all")
     parser.add_argument("--repeats", type=int, default=1, help="recordings of each program; default %(default)s")
+    parser.add_argument("--draws", type=int, help="draws from each whole recording, instead of recordings of some pages")
     parser.add_argument("--folder", type=pathlib.Path, help="keeps the recordings; default: a temporary one")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hn-sample-") as temporary:
         folder = options.folder or pathlib.Path(temporary)
-        for kind, compiler in (("native", "cc"), ("hooked", f"{options.homenode} cc")):
+        for kind, compiler in (() if (folder / "hooked").exists() else (("native", "cc"), ("hooked", f"{options.homenode} cc"))):
             run([ROOT / "workloads/build.sh", compiler, folder / kind])
         names = options.only.split(",") if options.only else list(PROGRAMS)
+        if options.draws:
+            return table_of_draws(options, folder, names)
         rows, all_found = [], []
         for name in names:
             for _ in range(options.repeats):

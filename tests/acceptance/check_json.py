@@ -81,8 +81,8 @@ def json_and_nothing_else(session):
 OPTIONAL = {
     "list": {"details"},
     "record": {"native"},
-    "info": {"native"},
-    "quick": {"native"},
+    "info": {"certain", "native"},
+    "quick": {"certain", "native"},
     "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
     "svm-run": {"host", "options", "planned", "source"},

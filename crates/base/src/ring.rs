@@ -135,6 +135,8 @@ layout! {
     /** Control: u64 bits of the number of a small page that number the pages that are drawn. */ CONTROL_OFF_PAGE_MASK: 3608, "u64";
     /** Control: u64 references left out because their pages were not drawn. */ CONTROL_OFF_LEFT_OUT: 3616, "u64";
     /** Control: u32 number of the last block of references that is defined (fetch-add by the program), see [`W0_BLOCK`]. */ CONTROL_OFF_BLOCKS: 3624, "u32";
+    /** Control: u64 plain references that those looked at to find certain pages stand for ([`crate::pages`]). */ CONTROL_OFF_LOOKED: 3632, "u64";
+    /** Control: u32 number of buckets of pages that are certain. */ CONTROL_OFF_CERTAIN: 3640, "u32";
     /** Control: the ring table starts here. */ CONTROL_OFF_TABLE: 4096, "entry[RINGS_MAX]";
     /** Bytes of a ring table entry. */ ENTRY_BYTES: 32, "";
     /** Entry: u32 state, `ENTRY_*`. */ ENTRY_OFF_STATE: 0, "u32";
@@ -142,7 +144,9 @@ layout! {
     /** Entry: u32 kernel thread id. */ ENTRY_OFF_TID: 8, "u32";
     /** Entry: u32 ring index of the creating thread, u32::MAX if unknown or initial. */ ENTRY_OFF_PARENT: 12, "u32";
     /** Entry: u64 bytes of slots. */ ENTRY_OFF_BYTES: 16, "u64";
-    /** Bytes of the control file. */ CONTROL_BYTES: 4096 + 32 * 65_536, "";
+    /** Control: of each bucket of pages, how many times LOOK_REFS references it had while it was not certain. */ CONTROL_OFF_BUCKETS: 4096 + 32 * 65_536, "u32[262144]";
+    /** Control: the state of each bucket, `BUCKET_*`. */ CONTROL_OFF_BUCKET_STATES: 4096 + 32 * 65_536 + 4 * 262_144, "u8[262144]";
+    /** Bytes of the control file. */ CONTROL_BYTES: 4096 + 32 * 65_536 + 5 * 262_144, "";
     /** Ring: u64 magic. */ RING_OFF_MAGIC: 0, "u64";
     /** Ring: u64 bytes of slots. */ RING_OFF_BYTES: 8, "u64";
     /** Ring: u64 address of slot 0 in the producer. */ RING_OFF_BASE: 16, "u64";
@@ -155,7 +159,7 @@ layout! {
     /** Ring: u32 futex word the consumer bumps and wakes after advancing tail. */ RING_OFF_SPACE: 136, "u32";
     /** Ring: u32 1 while the producer sleeps for space. */ RING_OFF_WAITING: 192, "u32";
     /** Ring: u64 references dropped by this thread after a stop; contained in CONTROL_OFF_DROPPED. */ RING_OFF_DROPPED: 200, "u64";
-    /** Version of this layout. */ LAYOUT_VERSION: 4, "";
+    /** Version of this layout. */ LAYOUT_VERSION: 5, "";
     /** Mode: references go into rings. */ MODE_RECORD: 0, "";
     /** Mode: references are counted and nothing is recorded. */ MODE_COUNT: 1, "";
     /** Stop: the recorder could not write (disk full, I/O error). */ STOP_WRITE_FAILED: 1, "";
@@ -180,6 +184,15 @@ layout! {
     /** First multiplier of the hash of a page's number, see [`crate::pages`]. */ PAGE_HASH: 0x9E37_79B9_7F4A_7C15, "";
     /** Shift between the two. */ PAGE_HASH_SHIFT: 30, "";
     /** Second multiplier. */ PAGE_HASH_AGAIN: 0xBF58_476D_1CE4_E5B9, "";
+    /** Shift from the hash of a page to the number of its bucket. */ BUCKET_SHIFT: 46, "";
+    /** State of a bucket: no page of it was referenced. */ BUCKET_NEW: 0, "";
+    /** State of a bucket: references are recorded. */ BUCKET_CERTAIN: 1, "";
+    /** State of a bucket: references are left out, if its pages are not drawn. */ BUCKET_SEEN: 2, "";
+    /** State of a bucket, and above: the same, and it had enough to be certain when there were as many references as the number from here on says, in half doublings of CERTAIN_REFS. */ BUCKET_ONCE: 16, "";
+    /** Unit of what buckets count, and least references from one that is looked at to the next. */ LOOK_REFS: 32, "";
+    /** References before which no page is certain. */ CERTAIN_REFS: 1 << 18, "";
+    /** A page that has one reference in so many, and again when there are half as many more, is certain. */ CERTAIN_ONE_IN: 512, "";
+    /** Buckets that may be certain. */ CERTAIN_MAX: 64, "";
     /** Size code for a length that stands in the next slot (which never crosses a batch). */ SIZE_RANGE: 15, "";
     /** Event: padding up to the end of the batch. */ EVENT_PAD: 0, "";
     /** Event: w1 = time-stamp counter. */ EVENT_STAMP: 1, "";

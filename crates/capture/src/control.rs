@@ -1,12 +1,12 @@
 //! The control file: what the recorder tells every recorded process and what they count for it.
 use crate::error::CaptureError;
 use crate::memory::{self, Memory};
-use homenode_base::pages::Drawn;
+use homenode_base::pages::{BUCKETS, CERTAIN_BUCKETS_MAX, Drawn};
 use homenode_base::ring::*;
 use homenode_sys::dir::{Dir, Kind};
 use homenode_sys::map::SharedMap;
 use homenode_sys::{clock, disk, futex};
-use homenode_trace::manifest::Blind;
+use homenode_trace::manifest::{Blind, CertainPages};
 use std::fs::{self, File, TryLockError};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -231,6 +231,17 @@ impl Control {
     pub(crate) fn left_out(&self) -> u64 {
         self.u64(CONTROL_OFF_LEFT_OUT)
     }
+    /// Buckets of pages that were recorded whether they were drawn or not, with the references that they had before.
+    pub(crate) fn certain(&self) -> Vec<CertainPages> {
+        let mut states = vec![0; BUCKETS as usize];
+        if !self.map.copy_bytes(CONTROL_OFF_BUCKET_STATES, &mut states) {
+            return Vec::new();
+        }
+        let is_certain = |(_, state): &(u32, u8)| u64::from(*state) == BUCKET_CERTAIN;
+        let counted = |bucket| u64::from(self.u32(CONTROL_OFF_BUCKETS + 4 * u64::from(bucket))) * LOOK_REFS;
+        let of = |(bucket, _)| CertainPages { bucket, left_out: counted(bucket) };
+        (0..BUCKETS).zip(states).filter(is_certain).map(of).take(CERTAIN_BUCKETS_MAX).collect()
+    }
     /// What the program counted and could not record.
     pub(crate) fn blind(&self) -> Blind {
         Blind {
@@ -382,6 +393,21 @@ mod tests {
         assert_eq!((again.stop_reason(), again.rings(), again.attached()), (STOP_USER, 0, 0));
         assert_eq!(again.u64(CONTROL_OFF_ROI).to_le_bytes(), *b"solve\0\0\0");
         assert_eq!(again.entry(RINGS_MAX - 1), Entry { parent: Some(0), ..Entry::default() });
+        assert!(again.certain().is_empty());
+        for bucket in [7, u64::from(BUCKETS) - 1] {
+            let (at, byte) = (CONTROL_OFF_BUCKET_STATES + bucket / 4 * 4, bucket % 4 * 8);
+            again.word(at).store((BUCKET_CERTAIN as u32) << byte, Ordering::Relaxed);
+            again.word(CONTROL_OFF_BUCKETS + 4 * bucket).store(3, Ordering::Relaxed);
+        }
+        let certain = [7, BUCKETS - 1].map(|bucket| CertainPages { bucket, left_out: 3 * LOOK_REFS });
+        assert_eq!(again.certain(), certain);
+        // Whoever calls everything certain fills no manifest.
+        (0..u64::from(BUCKETS) / 4).for_each(|word| {
+            again
+                .word(CONTROL_OFF_BUCKET_STATES + 4 * word)
+                .store(BUCKET_CERTAIN as u32 * 0x0101_0101, Ordering::Relaxed);
+        });
+        assert_eq!(again.certain().len(), CERTAIN_BUCKETS_MAX);
         let memory = again.memory.as_ref().map(|m| m.path().to_owned());
         remove_rings(&root).unwrap();
         assert!(root.kind("rings").unwrap().is_none() && memory.is_none_or(|m| !m.exists()));

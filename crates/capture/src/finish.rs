@@ -1,4 +1,5 @@
 //! Turning what the workers wrote into a dataset: tables, symbols, summary.
+use crate::control::Control;
 use crate::error::CaptureError;
 use crate::facts::Tables;
 use crate::manifest::write_manifest;
@@ -9,7 +10,7 @@ use homenode_base::ring::{STOP_LIMIT, STOP_RECORDER_GONE, STOP_USER, STOP_WRITE_
 use homenode_host::supervise::Outcome;
 use homenode_sys::dir::Dir;
 use homenode_sys::signals;
-use homenode_trace::manifest::{Blind, Manifest};
+use homenode_trace::manifest::{Blind, CertainPages, Manifest};
 use homenode_trace::symbols::Symbols;
 use std::sync::atomic::Ordering;
 
@@ -22,8 +23,23 @@ pub(crate) struct Ending {
     /// The recording did not end in order: references are missing.
     pub(crate) incomplete: bool,
     pub(crate) blind: Blind,
-    /// References to pages that were not drawn, if anybody counted them.
-    pub(crate) left_out: Option<u64>,
+    /// References to pages that were not drawn, and pages that were recorded all the same; if anybody counted them.
+    pub(crate) left_out: Option<(u64, Vec<CertainPages>)>,
+}
+
+/// What a control file says of the pages that were not drawn.
+pub(crate) fn left_out(control: &Control) -> (u64, Vec<CertainPages>) {
+    (control.left_out(), control.certain())
+}
+
+/// The manifest says which pages were recorded and what was left out. Of certain pages that are drawn nothing was.
+fn note_pages(manifest: &mut Manifest, ending: &Ending) {
+    if let (Some(pages), Some((left_out, certain))) = (&mut manifest.pages, &ending.left_out) {
+        pages.left_out = *left_out;
+        let is_whole = |bucket| pages.drawn().is_some_and(|drawn| drawn.holds_bucket(bucket));
+        let of = |c: &CertainPages| CertainPages { left_out: if is_whole(c.bucket) { 0 } else { c.left_out }, ..*c };
+        manifest.certain = certain.iter().map(of).collect();
+    }
 }
 
 impl Ending {
@@ -51,7 +67,7 @@ impl Ending {
             ));
         }
         let incomplete = troubles.write.is_some() || recording.control.stop_reason() == STOP_WRITE_FAILED;
-        let left_out = Some(recording.control.left_out());
+        let left_out = Some(left_out(&recording.control));
         Ending { exit_status: outcome.status, ended: parts.join("; "), incomplete, blind, left_out }
     }
     /// Adds a sentence on how the recording ended.
@@ -88,9 +104,7 @@ pub(crate) fn dataset(
     let Tables { processes, threads, modules } = tables;
     (manifest.processes, manifest.threads) = (processes, threads);
     manifest.exit_status = ending.exit_status;
-    if let (Some(pages), Some(left_out)) = (&mut manifest.pages, ending.left_out) {
-        pages.left_out = left_out;
-    }
+    note_pages(&mut manifest, ending);
     manifest.blind = ending.blind.clone();
     write_manifest(root, &manifest)?;
     let named =

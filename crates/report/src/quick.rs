@@ -6,7 +6,7 @@ use homenode_base::TotalCost;
 use homenode_sim::evaluation::Interval;
 use homenode_sim::evidence::Doubt;
 use homenode_sim::{Estimate, EstimateRow, Evidence, ObjectEstimate};
-use homenode_trace::manifest::PageSample;
+use homenode_trace::manifest::{Manifest, PageSample};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,6 +46,9 @@ pub struct QuickDoc {
     pub looked_at: u64,
     /// Blocks touched, of those replayed.
     pub blocks: u64,
+    /// References that are more than those to pages like the recorded ones can be: to few pages that are used much and were not drawn.
+    /// Every range allows for what they cost at most. 0 unless the recording is of some pages.
+    pub unlike: u64,
     /// Policies in registry order.
     pub policies: Vec<QuickRow>,
     /// Bounds, the lowest first.
@@ -69,11 +72,23 @@ pub struct PagesDoc {
     pub page_bytes: u64,
     /// References to other pages, which were left out.
     pub left_out: u64,
+    /// Pages that have many of all references and were recorded whether drawn or not, once they were found; absent if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub certain: usize,
 }
 
-impl From<PageSample> for PagesDoc {
-    fn from(PageSample { one_in, page_bytes, left_out }: PageSample) -> PagesDoc {
-        PagesDoc { one_in, page_bytes, left_out }
+/// For a member that is left out where there is nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+impl PagesDoc {
+    /// What a manifest says; nothing if all pages were recorded.
+    pub fn of(manifest: &Manifest) -> Option<PagesDoc> {
+        let PageSample { one_in, page_bytes, left_out } = manifest.pages?;
+        Some(PagesDoc { one_in, page_bytes, left_out, certain: manifest.certain.len() })
     }
 }
 
@@ -134,7 +149,7 @@ pub struct QuickFacts {
     /// See [`QuickDoc::binding`].
     pub binding: String,
     /// Which pages the recording has, if not all.
-    pub pages: Option<PageSample>,
+    pub pages: Option<PagesDoc>,
     /// Smallest saving worth something, 0 to 1.
     pub threshold: f64,
     /// See [`QuickDoc::evidence`].
@@ -146,7 +161,10 @@ pub struct QuickFacts {
 impl QuickDoc {
     /// The document of an estimate.
     pub fn new(facts: QuickFacts, e: Estimate) -> QuickDoc {
-        let (verdict, sentence) = judged(e.optimum.first(), facts.threshold, &facts.evidence);
+        let (verdict, mut sentence) = judged(e.optimum.first(), facts.threshold, &facts.evidence);
+        if let Some(why) = unlike(e.unlike, e.refs).filter(|_| verdict == Verdict::CannotTell) {
+            sentence = format!("{sentence} {why}");
+        }
         QuickDoc {
             schema: QUICK_SCHEMA,
             provenance: facts.provenance,
@@ -156,12 +174,13 @@ impl QuickDoc {
             binding: facts.binding,
             verdict,
             sentence,
-            pages: facts.pages.map(PagesDoc::from),
+            pages: facts.pages,
             refs: e.refs,
             replayed: e.replayed,
             colours: e.colours,
             looked_at: e.looked_at,
             blocks: e.blocks,
+            unlike: e.unlike,
             policies: e.policies.into_iter().map(QuickRow::from).collect(),
             optimum: e.optimum.into_iter().map(QuickRow::from).collect(),
             transfer: e.transfer,
@@ -224,6 +243,17 @@ fn judged(best: Option<&EstimateRow>, threshold: f64, evidence: &Evidence) -> (V
     let whole = evidence.against(if matters { Doubt::Findings } else { Doubt::Absence }).is_none();
     let sentence = if whole { sentence } else { format!("As far as was recorded: p{}", &sentence[1..]) };
     (if matters { Verdict::Worth } else { Verdict::Little }, sentence)
+}
+
+/// What is known of pages that were not drawn and are like no others; `None` if nothing is.
+pub(crate) fn unlike(unlike: u64, refs: u64) -> Option<String> {
+    let part = || percent(unlike as f64 / refs.max(1) as f64);
+    (unlike > 0).then(|| {
+        format!(
+            "{} of the references are to few pages that are used much and were not drawn; what they cost is not known.",
+            part()
+        )
+    })
 }
 
 /// A range of shares in words.

@@ -1,5 +1,6 @@
 //! A first answer from some colours, beside the whole one.
 mod common;
+use common::estimates::{held, mixed, reference};
 use common::objects::Arrays;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::models;
@@ -41,46 +42,11 @@ fn both(refs: &[Merged], seeds: &[u64]) -> (Evaluation, Vec<Estimate>) {
     (truth, seeds.iter().map(of).collect())
 }
 
-fn reference(thread: u32, addr: u64, op: Op) -> Merged {
-    Merged { addr, size: 8, site: 1, weight: 1, thread, op, ..Merged::default() }
-}
-
-/// Half of the pages are used by thread 0 and by one of the others each, which writes a part of it.
-fn mixed(seed: u64, pages: u64) -> Vec<Merged> {
-    let mut rng = Rng::new(seed);
-    let user: Vec<u32> = (0..pages).map(|_| rng.below(4) as u32).collect();
-    let mut refs: Vec<Merged> = (0..pages).map(|p| reference(0, BASE + p * 4096, Op::Write)).collect();
-    refs.extend((0..pages * 150).map(|_| {
-        let (page, at) = (rng.below(pages), rng.below(512) * 8);
-        let thread = if rng.below(10) == 0 { 0 } else { user[page as usize] };
-        reference(thread, BASE + page * 4096 + at, if rng.below(4) == 0 { Op::Write } else { Op::Read })
-    }));
-    refs
-}
-
-/// How many of the true figures lie in their intervals, and how many there are.
-fn held(truth: &Evaluation, found: &Estimate) -> (usize, usize) {
-    let base = truth.policies.iter().find(|p| p.name == "first-touch").unwrap().total.as_f64();
-    let totals = truth.policies.iter().map(|p| p.total).chain(truth.optimum.iter().map(|o| o.total));
-    let rows: Vec<_> = found.policies.iter().chain(&found.optimum).collect();
-    let is_in = |value: f64, (low, high): (f64, f64)| low * (1.0 - 1e-9) <= value && value <= high * (1.0 + 1e-9);
-    let names = truth.policies.iter().map(|p| &p.name).chain(truth.optimum.iter().map(|o| &o.name));
-    assert!(names.eq(rows.iter().map(|r| &r.name)));
-    let good = totals.zip(&rows).flat_map(|(total, row)| {
-        let (total, ratio) = (total.as_f64(), row.ratio.unwrap());
-        [is_in(total, (row.total.low, row.total.high)), is_in(total / base, (ratio.low, ratio.high))]
-    });
-    let share = |name: &str| truth.objects.iter().find(|o| o.name == name).map_or(0.0, |o| o.cost.as_f64() / base);
-    let objects = found.objects.iter().map(|o| is_in(share(&o.name), (o.share.low, o.share.high)));
-    let all: Vec<bool> = good.chain(objects).collect();
-    (all.iter().filter(|g| **g).count(), all.len())
-}
-
 #[test]
 fn nineteen_intervals_in_twenty_hold_the_whole_answer() {
     let seeds: Vec<u64> = (0..if common::slow() { 200 } else { 40 }).collect();
     for pages in [64, 400] {
-        let (truth, found) = both(&mixed(1, pages), &seeds);
+        let (truth, found) = both(&mixed(1, BASE, (pages, 150)), &seeds);
         let sums = found.iter().map(|f| held(&truth, f)).fold((0, 0), |s, h| (s.0 + h.0, s.1 + h.1));
         assert!(sums.0 * 100 >= sums.1 * 93, "{pages} pages: {} of {}", sums.0, sums.1);
         let looked_at = found
@@ -95,7 +61,7 @@ fn nineteen_intervals_in_twenty_hold_the_whole_answer() {
 /// One page that all threads write costs more than all others together; most samples do not show it.
 #[test]
 fn a_page_that_costs_more_than_all_others_is_not_overlooked() {
-    let mut refs = mixed(2, 200);
+    let mut refs = mixed(2, BASE, (200, 150));
     let mut rng = Rng::new(5);
     refs.extend((0..40_000).map(|i| reference(i % 4, HOT + 0x3000 + rng.below(8) * 64, Op::Atomic)));
     let (truth, found) = both(&refs, &(0..if common::slow() { 400 } else { 40 }).collect::<Vec<_>>());
@@ -131,7 +97,7 @@ fn who_works_changes_nothing() {
     let bindings: Vec<ThreadBinding> = (0..4).map(|t| ThreadBinding { cpu: t, node: NodeId(t), space: 0 }).collect();
     let setup = Setup::exact(&machine, &bindings, 4096);
     let policies: Vec<Choice> = policies::reported(&machine, 4096);
-    let refs = mixed(3, 64);
+    let refs = mixed(3, BASE, (64, 150));
     let of = |workers: &dyn Workers| {
         let context = EvalContext { setup, policies: &policies, options: EvalOptions::default(), workers };
         let found =
@@ -145,7 +111,7 @@ fn who_works_changes_nothing() {
 fn few_colours_are_refused() {
     let machine = models::find("two-socket").unwrap();
     let bindings = [ThreadBinding { cpu: 0, node: NodeId(0), space: 0 }];
-    let refs = mixed(1, 8);
+    let refs = mixed(1, BASE, (8, 150));
     for block_bytes in [4096 * 4, 1 << 21] {
         let setup = Setup::exact(&machine, &bindings, block_bytes);
         let context = EvalContext { setup, policies: &[], options: EvalOptions::default(), workers: &Alone };

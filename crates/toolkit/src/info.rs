@@ -35,7 +35,7 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
         schema: INFO_SCHEMA,
         provenance: provenance(path, &reader, "not replayed"),
         sampling: reader.manifest().sampling.as_ref().map(|s| SamplingDoc::new(s, &seen.sampled.totals(), None)),
-        pages: reader.manifest().pages.map(PagesDoc::from),
+        pages: PagesDoc::of(reader.manifest()),
         blind: unseen(&reader),
         bytes_referenced: threads.iter().map(|t| t.bytes).sum(),
         ops,

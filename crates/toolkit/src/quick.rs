@@ -5,13 +5,14 @@ use crate::threads::Threads;
 use homenode_command::dataset::{open, open_any, refs};
 use homenode_command::{Failure, Progress};
 use homenode_machine::Unit;
+use homenode_report::quick::PagesDoc;
 use homenode_report::text::{Style, render_quick};
 use homenode_report::units::bytes;
 use homenode_report::{QuickDoc, QuickFacts};
 use homenode_sim::evaluation::BindingRow;
 use homenode_sim::evidence::{self, Evidence};
 use homenode_sim::names::NameTable;
-use homenode_sim::{EvalContext, EvalOptions, MissModel, ReplayOptions, Setup, estimate, estimate_pages};
+use homenode_sim::{EvalContext, EvalOptions, MissModel, PageDraw, ReplayOptions, Setup, estimate, estimate_pages};
 use homenode_timed::tiers::TierMachine;
 use homenode_trace::dataset::DatasetReader;
 use std::path::Path;
@@ -55,11 +56,14 @@ pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Qui
     let threads = Threads::new();
     let context = EvalContext { setup, policies: &plan.policies, options: EvalOptions::default(), workers: &threads };
     let names = NameTable::new(reader)?;
-    let mut source = Passes::new(reader, request.order, progress, refs(reader));
+    let passes = if pages.is_some() { 2 } else { 1 };
+    let mut source = Passes::new(reader, request.order, progress, refs(reader) * passes);
     source.stage = Some(if pages.is_some() { "an estimate" } else { "a first answer" });
+    let certain = reader.manifest().certain.clone();
+    let draw = |drawn| PageDraw { certain, ..PageDraw::recorded(drawn, pages.map_or(0, |p| p.left_out)) };
     let found = match pages.and_then(|p| p.drawn()) {
         None => estimate(&mut source, &names.follow(), &context, SEED),
-        Some(drawn) => estimate_pages(&mut source, &names.follow(), &context, drawn),
+        Some(drawn) => estimate_pages(&mut source, &names.follow(), &context, draw(drawn)),
     };
     let mut found = found.map_err(blame)?;
     found.refs += pages.map_or(0, |p| p.left_out);
@@ -83,7 +87,7 @@ pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<Qui
         },
         block_bytes: plan.blocks[0],
         binding: BindingRow::of(map.summary()).sentence(),
-        pages,
+        pages: PagesDoc::of(reader.manifest()),
         threshold: f64::from(request.threshold_percent) / 100.0,
         evidence: gaps,
         warnings: map.warnings().into_iter().chain(unseen(reader)).chain(fits).collect(),

@@ -1,5 +1,5 @@
 //! `manifest.json`: what the dataset is and what its backend could not see.
-use homenode_base::pages::Drawn;
+pub use homenode_base::pages::{CertainPages, PageSample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,9 @@ pub struct Manifest {
     /// Which pages were recorded; absent if all were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PageSample>,
+    /// Buckets of pages that were recorded whether they were drawn or not, ascending; empty unless some pages were recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub certain: Vec<CertainPages>,
     /// Memory that was in pages larger than the base page when it was last looked at; absent if none was, or nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub huge_pages: Vec<HugeRange>,
@@ -75,30 +78,6 @@ pub struct Manifest {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls it with")]
 fn is_zero(n: &u32) -> bool {
     *n == 0
-}
-
-/// Which pages a recording has: one in so many, drawn by the hash of their addresses ([`homenode_base::pages`]). Of plain
-/// references those to other pages are left out; synchronisation, atomic operations, locks and busy waiting are all there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PageSample {
-    /// One page in so many.
-    pub one_in: u32,
-    /// Bytes of a page.
-    pub page_bytes: u64,
-    /// References that were left out.
-    #[serde(default)]
-    pub left_out: u64,
-}
-
-impl PageSample {
-    /// One of these pages, of which nothing was left out yet.
-    pub fn of(drawn: Drawn) -> PageSample {
-        PageSample { one_in: drawn.one_in(), page_bytes: drawn.page_bytes(), left_out: 0 }
-    }
-    /// The pages; `None` if there are none like that.
-    pub fn drawn(&self) -> Option<Drawn> {
-        Drawn::new(self.one_in, self.page_bytes)
-    }
 }
 
 /// Memory of one process in huge pages.

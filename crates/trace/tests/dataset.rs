@@ -6,7 +6,7 @@ use homenode_trace::check::check;
 use homenode_trace::dataset::{EVENTS_FILE, MANIFEST_FILE, frames_file, parse_manifest};
 use homenode_trace::event::SyncKind;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::manifest::PageSample;
+use homenode_trace::manifest::{CertainPages, PageSample};
 use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use homenode_trace::symbols::Symbols;
@@ -147,6 +147,13 @@ fn lying_manifests_are_refused_with_the_reason() {
     assert!(refusal(|m| m.pages = pages(64, 4096)).contains("some pages"));
     assert!(refusal(|m| (m.version, m.pages) = (3, pages(1, 4096))).contains("one in 1 pages"));
     assert!(refusal(|m| (m.version, m.pages) = (3, pages(64, 4097))).contains("4097"));
+    let certain = |buckets: &[u32]| buckets.iter().map(|&bucket| CertainPages { bucket, left_out: 0 }).collect();
+    assert!(refusal(|m| m.certain = certain(&[1])).contains("certain"));
+    for buckets in [&[2, 1][..], &[1, 1], &[1 << 18], &(0..129).collect::<Vec<u32>>()] {
+        assert!(
+            refusal(|m| (m.version, m.pages, m.certain) = (3, pages(4, 4096), certain(buckets))).contains("certain")
+        );
+    }
     assert!(refusal(|m| m.sampling = Some(Sampling::default())).contains("no sampling"));
     assert!(refusal(|m| m.mark_sampled(Sampling::default())).contains("without samples"));
     assert!(refusal(|m| m.version = 0).contains("version 0"));

@@ -182,7 +182,7 @@ fn write_dataset(
     blind.dropped += lost(&manifest, kept);
     manifest.exit_status = manifest.exit_status.filter(|_| manifest.complete);
     let ended = ended_words(control, summary);
-    let left_out = control.map(Control::left_out);
+    let left_out = control.map(finish::left_out);
     let ending = finish::Ending { exit_status: manifest.exit_status, ended, incomplete: true, blind, left_out };
     let done = finish::dataset(root, manifest, tables, &ending)?;
     if control.is_some() || matches!(root.kind(RINGS), Ok(Some(Kind::Directory))) {

@@ -17,6 +17,7 @@ void hnrt_pages_init(void) {
         return;
     hnrt_page_limit = limit;
     hnrt_page_mask = *CONTROL64(HN_CONTROL_OFF_PAGE_MASK);
+    hnrt_buckets = hnrt_control + HN_CONTROL_OFF_BUCKET_STATES;
     hnrt_pages_drawn = true;
 }
 
@@ -32,8 +33,8 @@ static void stamp(struct hn_thread *t, uint64_t gap) {
     hnrt_stamped(t, now);
 }
 
-/* A plain reference is about to be recorded. */
-NOINLINE void hnrt_kept(void) {
+/* A plain reference, to a page of this hash, is about to be recorded. */
+NOINLINE void hnrt_kept(uint64_t hash) {
     struct hn_thread *t = hnrt_self;
     if (!t)
         return;
@@ -44,6 +45,7 @@ NOINLINE void hnrt_kept(void) {
     if (gap > HN_BATCH_SLOTS)
         stamp(t, gap);
     t->kept++;
+    hnrt_look_kept(t, hash);
 }
 
 /* The references of a block that are to be recorded. */
@@ -77,12 +79,13 @@ NOINLINE void hnrt_settle_staged(struct hn_thread *t) {
 /* A range: its parts in pages that are recorded, if any are. */
 void hnrt_put_drawn(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t pc) {
     struct hn_thread *t = hnrt_self;
-    uint64_t at = hnrt_addr(addr), page = ~hnrt_page_mask << HN_PAGE_SHIFT | ((UINT64_C(1) << HN_PAGE_SHIFT) - 1);
+    uint64_t at = hnrt_addr(addr), first = hnrt_page_hash(at), page = ~hnrt_page_mask << HN_PAGE_SHIFT | ((UINT64_C(1) << HN_PAGE_SHIFT) - 1);
     bool any = false;
     while (bytes) {
         uint64_t left = page - (at & page) + 1, part = bytes < left ? bytes : left;
-        if (hnrt_drawn(at) || !t || t->watched) {
-            hnrt_kept();
+        uint64_t hash = hnrt_page_hash(at);
+        if (!hnrt_left_out(hash) || !t || t->watched) {
+            hnrt_kept(hash);
             hnrt_put_range((const void *)(uintptr_t)at, part, op, pc);
             any = true;
         }
@@ -90,5 +93,5 @@ void hnrt_put_drawn(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t p
         bytes -= part;
     }
     if (t && !any)
-        t->left_out++;
+        hnrt_leave_out(t, first);
 }

@@ -108,6 +108,7 @@ struct hn_thread {
     uint32_t index, tid, roi_seen, guard;
     uint64_t wide, unnumbered;
     uint64_t left_out, left_out_told, left_out_seen; /* references to pages that are not recorded (pages.c) */
+    uint64_t look_at, look_draw; /* when the next reference is looked at, as left_out would stand if none were kept (certain.c) */
     uint64_t stamped, kept; /* last stamp, and plain references recorded since then, where pages are drawn */
     uint32_t watched;       /* so many references more are recorded whatever their page is: a wait may go on (spin.c) */
     bool routed;            /* references go to `real` */
@@ -283,8 +284,12 @@ static inline __attribute__((always_inline)) void hnrt_ref(const volatile void *
 extern bool hnrt_pages_drawn; /* not all pages are recorded */
 extern uint64_t hnrt_page_limit, hnrt_page_mask;
 
+extern uint8_t *hnrt_buckets; /* states of buckets of pages (certain.c) */
+
 void hnrt_pages_init(void);
-void hnrt_kept(void);
+void hnrt_kept(uint64_t hash);
+void hnrt_look(struct hn_thread *t, uint64_t hash);
+void hnrt_look_kept(struct hn_thread *t, uint64_t hash);
 void hnrt_settle_staged(struct hn_thread *t);
 void hnrt_put_drawn(const void *addr, uint64_t bytes, enum hn_op op, uintptr_t pc);
 
@@ -306,10 +311,21 @@ static inline void hnrt_settle(struct hn_thread *t) {
         hnrt_settle_staged(t);
 }
 
-/* Whether the page of an address is recorded. */
-static inline __attribute__((always_inline)) bool hnrt_drawn(uint64_t addr) {
+/* Of the page of an address. */
+static inline __attribute__((always_inline)) uint64_t hnrt_page_hash(uint64_t addr) {
     uint64_t once = (addr >> HN_PAGE_SHIFT & hnrt_page_mask) * HN_PAGE_HASH;
-    return (once ^ once >> HN_PAGE_HASH_SHIFT) * HN_PAGE_HASH_AGAIN <= hnrt_page_limit;
+    return (once ^ once >> HN_PAGE_HASH_SHIFT) * HN_PAGE_HASH_AGAIN;
+}
+
+/* Whether references to a page of this hash are left out: it was not drawn, is not certain and not met for the first time. */
+static inline __attribute__((always_inline)) bool hnrt_left_out(uint64_t hash) {
+    return hash > hnrt_page_limit &&
+           __atomic_load_n(hnrt_buckets + (hash >> HN_BUCKET_SHIFT), __ATOMIC_RELAXED) >= HN_BUCKET_SEEN;
+}
+
+static inline __attribute__((always_inline)) void hnrt_leave_out(struct hn_thread *t, uint64_t hash) {
+    if (UNLIKELY(++t->left_out >= t->look_at))
+        hnrt_look(t, hash);
 }
 
 /* A plain reference to any number of bytes. */
@@ -325,11 +341,12 @@ static inline __attribute__((always_inline)) void hnrt_plain(const volatile void
                                                              uintptr_t pc) {
     if (UNLIKELY(hnrt_pages_drawn)) {
         struct hn_thread *t = hnrt_self;
-        if (LIKELY(t && !hnrt_drawn(hnrt_addr(addr)) && !t->watched)) {
-            t->left_out++;
+        uint64_t hash = hnrt_page_hash(hnrt_addr(addr));
+        if (LIKELY(t && hnrt_left_out(hash) && !t->watched)) {
+            hnrt_leave_out(t, hash);
             return;
         }
-        hnrt_kept();
+        hnrt_kept(hash);
     }
     hnrt_ref(addr, code, op, pc);
 }
@@ -339,12 +356,13 @@ static inline __attribute__((always_inline)) void hnrt_plain_anywhere(const vola
                                                                       enum hn_op op, uintptr_t pc) {
     if (UNLIKELY(hnrt_pages_drawn)) {
         struct hn_thread *t = hnrt_self;
-        uint64_t first = hnrt_addr(addr);
-        if (LIKELY(t && !hnrt_drawn(first) && !t->watched) && !hnrt_drawn(first + (UINT64_C(1) << code) - 1)) {
-            t->left_out++;
+        uint64_t first = hnrt_addr(addr), last = first + (UINT64_C(1) << code) - 1, hash = hnrt_page_hash(first);
+        if (LIKELY(t && hnrt_left_out(hash) && !t->watched) &&
+            (LIKELY((first ^ last) >> HN_PAGE_SHIFT == 0) || hnrt_left_out(hnrt_page_hash(last)))) {
+            hnrt_leave_out(t, hash);
             return;
         }
-        hnrt_kept();
+        hnrt_kept(hash);
     }
     hnrt_ref(addr, code, op, pc);
 }

@@ -2,6 +2,7 @@
 use super::terminal::{Paint, render, wrap};
 use crate::info::{CheckDoc, InfoDoc};
 use crate::memory_time::native_words;
+use crate::quick::PagesDoc;
 use crate::sampling::source_words;
 use crate::units::{bytes, count, integer, percent, plural};
 use homenode_sim::evaluation::SourceRow;
@@ -66,7 +67,7 @@ fn info(doc: &InfoDoc) -> String {
             "One page of {size} in {} was recorded; {left_out} references to others were left out.",
             pages.one_in
         );
-        lines.extend(wrap(&sentence, WIDTH, 2));
+        lines.extend(wrap(&(sentence + &certain(&pages)), WIDTH, 2));
     }
     for sentence in doc.sampling.iter().flat_map(|s| &s.known) {
         lines.extend(wrap(&clean(sentence), WIDTH, 2));
@@ -76,6 +77,14 @@ fn info(doc: &InfoDoc) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// A further sentence on pages that are used much; empty if none are.
+fn certain(pages: &PagesDoc) -> String {
+    match pages.certain {
+        0 => String::new(),
+        n => format!(" Recorded besides, as they are used much: {}.", plural(n as u64, "page", "pages")),
+    }
 }
 
 fn facts(doc: &InfoDoc) -> Vec<String> {

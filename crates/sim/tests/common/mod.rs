@@ -1,5 +1,6 @@
 //! Machines and small helpers that several tests share.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
+pub(crate) mod estimates;
 pub(crate) mod objects;
 
 use homenode_base::Cost;

@@ -4,6 +4,7 @@ use crate::TraceError;
 use crate::event::Event;
 use crate::manifest::{FORMAT_VERSION, Manifest, SAMPLED_FORMAT_VERSION};
 use crate::packed::Events;
+use homenode_base::pages::CertainPages;
 use serde::Deserialize;
 
 /// The name every manifest carries.
@@ -45,6 +46,9 @@ pub fn parse_manifest(text: &[u8]) -> Result<Manifest, TraceError> {
             let what = format!("one in {} pages of {} bytes cannot have been drawn", pages.one_in, pages.page_bytes);
             return Err(TraceError::Manifest(what));
         }
+    }
+    if !(manifest.certain.is_empty() || manifest.pages.is_some() && CertainPages::may_be(&manifest.certain)) {
+        return Err(TraceError::Manifest(format!("{} buckets of certain pages cannot be", manifest.certain.len())));
     }
     tables(&manifest)?;
     Ok(manifest)

@@ -23,7 +23,7 @@ use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 use inference::Sample;
 use known::Known;
-pub use pages::estimate_pages;
+pub use pages::{PageDraw, estimate_pages};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,6 +55,8 @@ pub struct Estimate {
     pub looked_at: u64,
     /// Blocks touched, of the colours replayed.
     pub blocks: u64,
+    /// References that are more than those to pages like the replayed ones can be; 0 unless some pages were recorded.
+    pub unlike: u64,
     /// Policies in registry order.
     pub policies: Vec<EstimateRow>,
     /// Bounds; the lowest first.
@@ -93,6 +95,31 @@ pub struct ObjectEstimate {
     pub transfer: f64,
 }
 
+impl Estimate {
+    /// Every interval with what another replay of the same pages makes of it; its objects may be fewer.
+    fn widen(&mut self, other: &Estimate) {
+        let hull = |one: &mut Interval, more: &Interval| {
+            *one = Interval { low: one.low.min(more.low), high: one.high.max(more.high) };
+        };
+        let both = |one: &mut Option<Interval>, more: &Option<Interval>| {
+            one.iter_mut().zip(more).for_each(|(one, more)| hull(one, more));
+        };
+        for (mine, rows) in [(&mut self.policies, &other.policies), (&mut self.optimum, &other.optimum)] {
+            for row in mine {
+                for more in rows.iter().filter(|r| r.name == row.name) {
+                    hull(&mut row.total, &more.total);
+                    both(&mut row.ratio, &more.ratio);
+                }
+            }
+        }
+        both(&mut self.transfer, &other.transfer);
+        for object in &mut self.objects {
+            let same = other.objects.iter().filter(|o| (&o.name, &o.kind) == (&object.name, &object.kind));
+            same.for_each(|o| hull(&mut object.share, &o.share));
+        }
+    }
+}
+
 /// Estimates what an evaluation would find, by some of the colours. `seed` draws them.
 ///
 /// # Errors
@@ -129,7 +156,7 @@ pub fn estimate(
         (by_colour.iter().map(|n| *n as f64).sum(), seen.collect())
     };
     let sample = Sample::new(all as usize, &counts(&known.accesses), &counts(&known.handovers));
-    let seen = Seen { front, colours: all, replayed: router.replayed };
+    let seen = Seen { front, colours: all, looked_at: parts.len() as u64, replayed: router.replayed };
     Ok(Looked { choices: &choices, sample, parts, handover }.estimate(&seen, &*forks[0]))
 }
 
@@ -219,14 +246,18 @@ impl Routes for Router {
 struct Seen<'a> {
     front: &'a Front,
     colours: u64,
+    looked_at: u64,
     replayed: u64,
 }
 
-/// What was looked at, a part a colour.
+/// Prices, and those of objects.
+type Part = (Priced, BTreeMap<u32, ObjectCost>);
+
+/// What was looked at, a part a colour; or one a group of pages.
 struct Looked<'c> {
     choices: &'c [Choice],
     sample: Sample,
-    parts: Vec<(Priced, BTreeMap<u32, ObjectCost>)>,
+    parts: Vec<Part>,
     /// What a line costs at most that goes from one thread to another, and what more where its block moves with it.
     handover: (f64, f64),
 }
@@ -280,8 +311,9 @@ impl Looked<'_> {
             replayed: seen.replayed,
             strangers: seen.front.strangers,
             colours: seen.colours,
-            looked_at: self.parts.len() as u64,
+            looked_at: seen.looked_at,
             blocks: self.parts.iter().map(|(p, _)| p.blocks.len() as u64).sum(),
+            unlike: 0,
             policies: self.choices.iter().zip(0..).map(policy).collect(),
             optimum: optimum.collect(),
             transfer: share(&self.values(|p| p.totals.transfer_cost)),

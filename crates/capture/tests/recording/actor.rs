@@ -25,7 +25,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     match words[0].as_str() {
         "record" => return recorder(words),
         "limited" => {
-            homenode_sys::disk::limit_file_size((2 << 20) + (64 << 10)).unwrap();
+            homenode_sys::disk::limit_file_size(homenode_base::ring::CONTROL_BYTES + (64 << 10)).unwrap();
             return recorder(words);
         }
         "recover" => drop(homenode_capture::recover(Path::new(&words[1])).unwrap()),

@@ -9,7 +9,8 @@
 //!
 //! ```
 //! use homenode_export::{ExportRequest, export};
-//! use homenode_trace::{order::OrderKind, store::Store, synthetic::Builder};
+//! use homenode_synthetic::Builder;
+//! use homenode_trace::{order::OrderKind, store::Store};
 //!
 //! let mut program = Builder::new(2);
 //! program.write(0, 0x40_0000).spawn(0, 1).read(1, 0x40_0000);

@@ -10,7 +10,8 @@
 //!
 //! ```
 //! use homenode_place::{PlaceRequest, place, price};
-//! use homenode_trace::{event::EventKind, store::Store, symbols::Module, synthetic::Builder};
+//! use homenode_synthetic::Builder;
+//! use homenode_trace::{event::EventKind, store::Store, symbols::Module};
 //!
 //! // A block that thread 0 touches first and thread 1 uses.
 //! let (block, path) = (0x7000_0000u64, "/bin/program".to_owned());

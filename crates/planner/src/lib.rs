@@ -14,7 +14,8 @@
 //! use homenode_machine::models;
 //! use homenode_placement::affinity::Rule;
 //! use homenode_planner::{PlanRequest, plan, price};
-//! use homenode_trace::{DatasetReader, event::EventKind, symbols::Module, synthetic::Builder};
+//! use homenode_synthetic::Builder;
+//! use homenode_trace::{DatasetReader, event::EventKind, symbols::Module};
 //!
 //! // A block that thread 0 touches first and thread 1 uses.
 //! let (block, path) = (0x7000_0000u64, "/bin/program".to_owned());

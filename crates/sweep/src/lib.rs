@@ -16,7 +16,8 @@
 //!
 //! ```
 //! use homenode_sweep::{StudySource, Inline, ResolvedStudy, ResultStore, SweepRequest, Worker, finish, pending};
-//! use homenode_trace::{store::Store, synthetic::Builder};
+//! use homenode_synthetic::Builder;
+//! use homenode_trace::store::Store;
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! let mut program = Builder::new(2);

@@ -12,7 +12,8 @@
 //!
 //! ```
 //! use homenode_toolkit::{ReportRequest, check, families, report, text};
-//! use homenode_trace::{order::OrderKind, store::Store, synthetic::Builder};
+//! use homenode_synthetic::Builder;
+//! use homenode_trace::{order::OrderKind, store::Store};
 //!
 //! // A page that thread 0 touches first and thread 1 uses.
 //! let mut program = Builder::new(2);

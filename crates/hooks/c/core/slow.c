@@ -85,7 +85,7 @@ static void count_unseen(struct hn_thread *t) {
     }
 }
 
-/* The recorder has read where a batch will stand: fetching that back takes as long as filling the batch before does. */
+/* The recorder has read where a batch will stand: fetching that back takes time, which passes while the batch before is filled. */
 static inline void expect_batch(uint64_t at) {
 #if defined(__x86_64__)
     for (unsigned line = 0; line < HN_BATCH_BYTES; line += 64)

@@ -40,7 +40,9 @@ impl FrameEncoder {
                 }
                 at += used * iterations.max(1);
             } else {
-                let Some(definition) = definitions.refs_of(header).and_then(|d| d.get(..refs)) else { break };
+                let whole = |d: &&[[u64; 2]]| d.iter().all(|slot| RawRef::of_slot(slot).is_some());
+                let definition = definitions.refs_of(header).and_then(|d| d.get(..refs)).filter(whole);
+                let Some(definition) = definition else { break };
                 self.block(place, definition, block);
                 at += used;
             }
@@ -65,7 +67,7 @@ impl FrameEncoder {
             self.entries[usize::from(self.hot.current)].next_missed = false;
             let last = &mut self.entries[last];
             last.next_missed &= n == 1;
-            (self.hot.current, self.hot.next) = (known.base + refs as u16 - 1, last.next);
+            (self.hot.current, self.hot.next) = ((base + refs - 1) as u16, last.next);
             self.hot.refs += n * refs;
         }
         n
@@ -114,10 +116,8 @@ impl FrameEncoder {
         let (mut base, mut linked) = (0, true);
         for (i, (&[bits, pc], address)) in definition.iter().zip(addresses).enumerate() {
             let expected = self.hot.next;
-            let Some(RawRef { addr, size, op, pc }) = RawRef::of_slot(&[bits | address & W0_ADDR_MASK, pc]) else {
-                return;
-            };
-            self.push(addr, size, op, pc);
+            let slot = [bits | address & W0_ADDR_MASK, pc];
+            self.extend(RawRef::of_slot(&slot));
             if i == 0 {
                 base = self.hot.current;
             }

@@ -67,7 +67,12 @@ impl Blocks {
 
     #[inline(never)]
     fn look_up(&mut self, header: u64) -> usize {
-        // Each has at least one of the frame's references, so there are no more than 16 bits number.
+        // Only headers of blocks that nobody defines make more of them than a frame has references. What is forgotten is found out again.
+        if self.known.len() > usize::from(u16::MAX) {
+            self.known.clear();
+            self.index.clear();
+            self.latest = 0;
+        }
         let new = self.known.len() as u16;
         let found = self.index.find_or_insert(header, 0, new).unwrap_or_else(|()| {
             self.known.push(Known { header, base: 0, refs: 0, linked: 0, next: new, missed: 0 });

@@ -48,7 +48,6 @@ pub(super) fn difference(now: &[u64; 2], before: &[u64; 2], steps: &[u64; 2]) ->
 }
 
 /// Whether all slots `now` are those `before` plus the steps, see [`difference`].
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn are_as_expected<const N: usize>(
     now: &[[u64; 2]; N],
@@ -56,26 +55,18 @@ pub(super) fn are_as_expected<const N: usize>(
     steps: &[[u64; 2]; N],
 ) -> bool {
     // Compilers take word by word here unless told otherwise. Every processor of this kind has it, so nothing is asked when it runs.
-    let Some(sse2) = pulp::core_arch::x86::Sse2::try_new() else { return false };
-    let (mut wrong, mut changed) = (sse2._mm_setzero_si128(), sse2._mm_setzero_si128());
-    for i in 0..N {
-        let (now, before, step) = (pulp::cast(now[i]), pulp::cast(before[i]), pulp::cast(steps[i]));
-        wrong = sse2._mm_or_si128(wrong, sse2._mm_xor_si128(now, sse2._mm_add_epi64(before, step)));
-        changed = sse2._mm_or_si128(changed, sse2._mm_xor_si128(now, before));
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sse2) = pulp::core_arch::x86::Sse2::try_new() {
+        let (mut wrong, mut changed) = (sse2._mm_setzero_si128(), sse2._mm_setzero_si128());
+        for i in 0..N {
+            let (now, before, step) = (pulp::cast(now[i]), pulp::cast(before[i]), pulp::cast(steps[i]));
+            wrong = sse2._mm_or_si128(wrong, sse2._mm_xor_si128(now, sse2._mm_add_epi64(before, step)));
+            changed = sse2._mm_or_si128(changed, sse2._mm_xor_si128(now, before));
+        }
+        let above = pulp::cast([!W0_ADDR_MASK; 2]);
+        let wrong: [u64; 2] = pulp::cast(sse2._mm_or_si128(wrong, sse2._mm_and_si128(changed, above)));
+        return wrong[0] | wrong[1] == 0;
     }
-    let above = pulp::cast([!W0_ADDR_MASK; 2]);
-    let wrong: [u64; 2] = pulp::cast(sse2._mm_or_si128(wrong, sse2._mm_and_si128(changed, above)));
-    wrong[0] | wrong[1] == 0
-}
-
-/// Whether all slots `now` are those `before` plus the steps, see [`difference`].
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-pub(super) fn are_as_expected<const N: usize>(
-    now: &[[u64; 2]; N],
-    before: &[[u64; 2]; N],
-    steps: &[[u64; 2]; N],
-) -> bool {
     (0..N).all(|i| difference(&now[i], &before[i], &steps[i]) == [0; 2])
 }
 
@@ -91,6 +82,25 @@ mod tests {
     use super::*;
     use crate::frame::predict::meta;
     use homenode_base::Rng;
+
+    #[test]
+    fn slots_are_compared_at_once_as_word_by_word() {
+        let mut rng = Rng::new(7);
+        let mut outcomes = [0; 2];
+        for _ in 0..20_000 {
+            let before: [[u64; 2]; 3] = std::array::from_fn(|_| [rng.next_u64(), rng.next_u64()]);
+            let steps: [[u64; 2]; 3] = std::array::from_fn(|_| [rng.below(64), rng.next_u64() >> rng.below(64)]);
+            let mut now: [[u64; 2]; 3] =
+                std::array::from_fn(|i| std::array::from_fn(|j| before[i][j].wrapping_add(steps[i][j])));
+            if rng.below(2) == 0 {
+                now[rng.below(3) as usize][rng.below(2) as usize] ^= 1 << rng.below(64);
+            }
+            let slow = (0..3).all(|i| difference(&now[i], &before[i], &steps[i]) == [0; 2]);
+            assert_eq!(are_as_expected(&now, &before, &steps), slow);
+            outcomes[usize::from(slow)] += 1;
+        }
+        assert!(outcomes.iter().all(|n| *n > 1000), "{outcomes:?}");
+    }
 
     #[test]
     fn slots_of_references_hold_them_and_nothing_else() {

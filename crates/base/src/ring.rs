@@ -15,6 +15,10 @@
 //! current batch). Slots readable at any time, even after SIGKILL: [`slots_written`].
 //! The consumer owns `tail` and advances it only when the frame with those slots is in the dataset file. The producer looks at
 //! `tail` only when it enters a half of the ring, and then waits until that whole half is free.
+//!
+//! Where the recorder allows it ([`CONTROL_OFF_REPEATS`]), a thread whose blocks repeat themselves writes its batches *beside* the ring, to one of
+//! two places in its header in turn ([`RING_OFF_SIDES`]), and moves what is full to the current batch of the ring, with [`EVENT_REPEAT`]
+//! in place of repetitions, until that batch is full too. One word says all of it ([`RingHead`]), so that nothing is there twice or not at all.
 //! All multi-byte fields are little-endian.
 //!
 //! Code between whose references no jump stands writes them as a *block*: a header and the addresses ([`W0_BLOCK`]). The cursor
@@ -71,14 +75,58 @@ pub const fn ring_bytes(index: u32) -> u64 {
     size
 }
 
-/// Slots a producer has written since its ring began, from one reading of its header: `batch_head`, `cursor` and `base` as
+/// What [`RING_OFF_BATCH_HEAD`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingHead {
+    /// Slots written before the current batch of the ring.
+    pub slots: u64,
+    /// Slots of the current batch that are written, where batches are written beside the ring; at most [`BATCH_SLOTS`].
+    pub kept: u64,
+    /// Where the thread writes: 0 into the ring, 1 or 2 beside it.
+    pub side: u64,
+}
+
+impl RingHead {
+    /// Of the word in the header, which may be anything.
+    pub const fn of(word: u64) -> RingHead {
+        let (kept, side) = (word >> HEAD_KEPT_SHIFT & HEAD_KEPT_MASK, word >> HEAD_SIDE_SHIFT & 3);
+        let kept = if kept < BATCH_SLOTS { kept } else { BATCH_SLOTS };
+        RingHead { slots: word & HEAD_SLOTS_MASK, kept, side: if side < 3 { side } else { 0 } }
+    }
+    /// The word of this.
+    pub const fn word(self) -> u64 {
+        self.slots | self.kept << HEAD_KEPT_SHIFT | self.side << HEAD_SIDE_SHIFT
+    }
+    /// The byte of the ring file at which the batch beside the ring begins, if one is written.
+    pub const fn side_offset(self) -> Option<u64> {
+        if self.side == 0 { None } else { Some(RING_OFF_SIDES + (self.side - 1) * RING_SIDES_STEP) }
+    }
+    /// Slots written to the batch beside the ring. Parameters as of [`slots_written`].
+    pub const fn beside(self, cursor: u64, base: u64) -> u64 {
+        match self.side_offset() {
+            Some(offset) => into_batch(cursor, base.wrapping_sub(RING_HEADER_BYTES).wrapping_add(offset)),
+            None => 0,
+        }
+    }
+}
+
+/// Slots of a batch before the cursor; 0 if that is not in it.
+const fn into_batch(cursor: u64, start: u64) -> u64 {
+    let into = cursor.wrapping_sub(start) / SLOT_BYTES;
+    if into <= BATCH_SLOTS { into } else { 0 }
+}
+
+/// Slots a producer has written to its ring since it began, from one reading of its header: `batch_head`, `cursor` and `base` as
 /// they stand there, `bytes` of slots (a power of two). Never counts a half-written slot. While the producer runs, read
 /// `batch_head`, `cursor`, `batch_head` in this order and try again if the two differ; after its death one reading is exact. A
 /// cursor that is not in the batch (the producer was between two stores, or the header is corrupt) counts as its begin.
 pub const fn slots_written(batch_head: u64, cursor: u64, base: u64, bytes: u64) -> u64 {
-    let start = base.wrapping_add(batch_head.wrapping_mul(SLOT_BYTES) & bytes.wrapping_sub(1));
-    let into = cursor.wrapping_sub(start) / SLOT_BYTES;
-    if into <= BATCH_SLOTS { batch_head.saturating_add(into) } else { batch_head }
+    let head = RingHead::of(batch_head);
+    if head.side > 0 {
+        return head.slots + head.kept;
+    }
+    let start = base.wrapping_add(head.slots.wrapping_mul(SLOT_BYTES) & bytes.wrapping_sub(1));
+    head.slots + into_batch(cursor, start)
 }
 
 /// Slots that a block of this many references takes.
@@ -137,6 +185,7 @@ layout! {
     /** Control: u32 number of the last block of references that is defined (fetch-add by the program), see [`W0_BLOCK`]. */ CONTROL_OFF_BLOCKS: 3624, "u32";
     /** Control: u64 plain references that those looked at to find certain pages stand for ([`crate::pages`]). */ CONTROL_OFF_LOOKED: 3632, "u64";
     /** Control: u32 number of buckets of pages that are certain. */ CONTROL_OFF_CERTAIN: 3640, "u32";
+    /** Control: u32 1 if repetitions may be left out of rings ([`EVENT_REPEAT`]). */ CONTROL_OFF_REPEATS: 3644, "u32";
     /** Control: the ring table starts here. */ CONTROL_OFF_TABLE: 4096, "entry[RINGS_MAX]";
     /** Bytes of a ring table entry. */ ENTRY_BYTES: 32, "";
     /** Entry: u32 state, `ENTRY_*`. */ ENTRY_OFF_STATE: 0, "u32";
@@ -153,13 +202,19 @@ layout! {
     /** Ring: u32 index, u32 reserved. */ RING_OFF_INDEX: 24, "u32";
     /** Ring: u64 cursor, producer's address of the next free slot. Own cache line with the two below. */ RING_OFF_CURSOR: 64, "u64";
     /** Ring: u64 producer's address of the first slot of the current batch; for people with a debugger, use [`slots_written`]. */ RING_OFF_BATCH_START: 72, "u64";
-    /** Ring: u64 slots written up to the begin of the current batch, monotonic. */ RING_OFF_BATCH_HEAD: 80, "u64";
+    /** Ring: u64 slots written up to the begin of the current batch, monotonic; with what else [`RingHead`] has. */ RING_OFF_BATCH_HEAD: 80, "u64";
+    /** Bits of the slots in that word. */ HEAD_SLOTS_MASK: (1 << 48) - 1, "";
+    /** Where it says how many slots of the current batch of the ring are written. */ HEAD_KEPT_SHIFT: 48, "";
+    /** Bits of that number. */ HEAD_KEPT_MASK: 0x7f, "";
+    /** Where it says whether the thread writes to the ring (0) or to which of the two batches beside it (1, 2). */ HEAD_SIDE_SHIFT: 56, "";
     /** Ring: u64 producer's address up to which the cursor may stand for the largest block to fit in its batch. */ RING_OFF_LIMIT: 88, "u64";
     /** Ring: u64 slots consumed, monotonic; consumer's cache line. */ RING_OFF_TAIL: 128, "u64";
     /** Ring: u32 futex word the consumer bumps and wakes after advancing tail. */ RING_OFF_SPACE: 136, "u32";
     /** Ring: u32 1 while the producer sleeps for space. */ RING_OFF_WAITING: 192, "u32";
     /** Ring: u64 references dropped by this thread after a stop; contained in CONTROL_OFF_DROPPED. */ RING_OFF_DROPPED: 200, "u64";
-    /** Version of this layout. */ LAYOUT_VERSION: 5, "";
+    /** Ring: two batches beside it, each of BATCH_SLOTS slots. */ RING_OFF_SIDES: 1024, "slot[BATCH_SLOTS]";
+    /** From the first to the second. */ RING_SIDES_STEP: 2048, "";
+    /** Version of this layout. */ LAYOUT_VERSION: 6, "";
     /** Mode: references go into rings. */ MODE_RECORD: 0, "";
     /** Mode: references are counted and nothing is recorded. */ MODE_COUNT: 1, "";
     /** Stop: the recorder could not write (disk full, I/O error). */ STOP_WRITE_FAILED: 1, "";
@@ -214,6 +269,7 @@ layout! {
     /** Event: processors that a thread may run on. w0 addr = ring index of that thread, w1 = how it is known, `AFFINITY_*`; then words of the mask, two a slot, least processors first. */ EVENT_AFFINITY: 17, "";
     /** Event: the thread has waited for the end of a process: w0 addr = its pid. */ EVENT_WAITED: 18, "";
     /** Event: w1 = so many references before this one that were marked as busy waiting waited for nothing. */ EVENT_NO_WAIT: 19, "";
+    /** Event: the block of references directly before this, with nothing but stamps and events between, comes w0 addr times more, each with the addresses of the one before plus strides: w1 that of the first address; those of the others in slots as they stand in the block, or no slot: as in the last such event with slots, of the same block and batch. Never in a batch beside the ring. */ EVENT_REPEAT: 20, "";
     /** Where the kind of synchronisation stands in the word of a sequence number. */ SYNC_SHIFT: 56, "";
     /** Bits of a sequence number. */ SYNC_SEQ_MASK: (1 << 56) - 1, "";
     /** Where the number of threads of a barrier stands in its epoch. */ BARRIER_PARTIES_SHIFT: 40, "";

@@ -227,6 +227,10 @@ impl Control {
         self.put_u64(CONTROL_OFF_PAGE_MASK, pages.mask());
         self.put_u64(CONTROL_OFF_PAGE_LIMIT, pages.limit());
     }
+    /// Lets programs leave repetitions out of their rings; to be said before they start.
+    pub(crate) fn allow_repeats(&self) {
+        self.word(CONTROL_OFF_REPEATS).store(1, Ordering::Release);
+    }
     /// References left out because their pages were not drawn.
     pub(crate) fn left_out(&self) -> u64 {
         self.u64(CONTROL_OFF_LEFT_OUT)

@@ -14,8 +14,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Stamps after which a frame ends although more references would fit: empty batches must not fill it.
-const STAMPS_MAX: u64 = 16_384;
+/// Stamps after which a frame ends although more references would fit: empty batches must not fill it. A batch of a ring may have as many as slots.
+const STAMPS_MAX: u64 = 16_384 - BATCH_SLOTS;
 /// Events after which a frame ends: bounds the memory of a recording that makes few references.
 const EVENTS_MAX: usize = 16_384;
 
@@ -148,6 +148,12 @@ impl ThreadDrain {
     /// Takes out all that is left, down to the last slot. Only for a producer that does not run any more.
     pub(crate) fn finish(&mut self, target: &mut Target<'_>) -> Result<(), DrainError> {
         self.ring.finish_block();
+        if self.ring.has_side() {
+            // What stands beside the ring has certainly room in it once that is empty.
+            let head = self.checked(self.ring.final_head())?;
+            self.drain_to(head, false, target)?;
+            self.ring.append_side();
+        }
         let head = self.checked(self.ring.final_head())?;
         self.drain_to(head, true, target)
     }

@@ -97,6 +97,7 @@ fn begin(root: &Dir, manifest: &Manifest, options: &RecordOptions) -> Result<Rec
     manifest::write_manifest(root, manifest)?;
     let (events, rings) = files_of(root)?;
     let control = Control::create(&rings, false, options.roi.as_deref())?;
+    control.allow_repeats();
     if let Some(pages) = options.pages {
         control.draw(pages);
     }

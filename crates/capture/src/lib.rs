@@ -57,6 +57,7 @@ mod output;
 pub mod protect;
 mod record;
 mod recover;
+mod repeats;
 mod ring;
 pub mod sampled;
 mod sink;

@@ -62,15 +62,55 @@ impl Ring {
     }
     /// Slots complete while the producer runs: everything before its current batch.
     pub(crate) fn head(&self) -> u64 {
-        self.load(RING_OFF_BATCH_HEAD)
+        self.head_word().slots
     }
-    /// Slots complete once the producer no longer runs, the begun batch included.
+    fn head_word(&self) -> RingHead {
+        RingHead::of(self.load(RING_OFF_BATCH_HEAD))
+    }
+    /// What changes while the producer writes.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.load(RING_OFF_BATCH_HEAD), self.load(RING_OFF_CURSOR))
+    }
+    /// Slots in the ring once the producer no longer runs, the begun batch included, but for [`Ring::append_side`].
     pub(crate) fn final_head(&self) -> u64 {
         let bytes = self.slots * SLOT_BYTES;
-        slots_written(self.head(), self.load(RING_OFF_CURSOR), self.base, bytes)
+        slots_written(self.load(RING_OFF_BATCH_HEAD), self.load(RING_OFF_CURSOR), self.base, bytes)
     }
-    /// Makes what a dead producer has stored of a block a whole one. Once or any number of times.
+    /// Whether the producer writes beside the ring.
+    pub(crate) fn has_side(&self) -> bool {
+        self.head_word().side > 0
+    }
+    /// Moves the batch that a dead producer has begun beside the ring into the ring, what it has stored of a block included. Once or any number
+    /// of times, but only when all that was in the ring before is taken out of it.
+    pub(crate) fn append_side(&self) {
+        let head = self.head_word();
+        let Some(side) = head.side_offset() else { return };
+        let mut slots = [[0; 2]; BATCH_SLOTS as usize];
+        let mut written = head.beside(self.load(RING_OFF_CURSOR), self.base);
+        if written == 0 || !self.map.copy_slots(side, &mut slots) {
+            return;
+        }
+        if let Some((header, used)) = begun(&slots[written as usize..]) {
+            slots[written as usize][0] = header;
+            written += used;
+        }
+        if (1..BATCH_SLOTS).contains(&head.kept) {
+            self.store(self.offset(head.slots + head.kept), W0_EVENT | EVENT_PAD << W0_KIND_SHIFT);
+        }
+        let begin = head.slots + if head.kept > 0 { BATCH_SLOTS } else { 0 };
+        for (slot, [w0, w1]) in (begin..begin + written).zip(slots) {
+            self.store(self.offset(slot), w0);
+            self.store(self.offset(slot) + 8, w1);
+        }
+        // The cursor does not stand in the other batch: nothing is there any more.
+        let moved = RingHead { slots: begin, kept: written, side: 3 - head.side };
+        self.store(RING_OFF_BATCH_HEAD, moved.word());
+    }
+    /// Makes what a dead producer has stored of a block in the ring a whole one. Once or any number of times.
     pub(crate) fn finish_block(&self) {
+        if self.has_side() {
+            return;
+        }
         let written = self.final_head();
         let left = (BATCH_SLOTS - written % BATCH_SLOTS) % BATCH_SLOTS;
         let mut slots = [[0; 2]; BATCH_SLOTS as usize];
@@ -78,10 +118,8 @@ impl Ring {
         if !self.copy(written, slots) {
             return;
         }
-        let Some(header) = block_begun(slots) else { return };
-        let used = block_slots(header >> W0_KIND_SHIFT);
-        if used <= left {
-            self.store(RING_HEADER_BYTES + written % self.slots * SLOT_BYTES, header);
+        if let Some((header, used)) = begun(slots) {
+            self.store(self.offset(written), header);
             self.store(RING_OFF_CURSOR, self.load(RING_OFF_CURSOR).wrapping_add(used * SLOT_BYTES));
         }
     }
@@ -95,7 +133,12 @@ impl Ring {
     /// Copies the `out.len()` slots from position `from` on, which may not wrap around the end of the ring.
     #[inline]
     pub(crate) fn copy(&self, from: u64, out: &mut [[u64; 2]]) -> bool {
-        self.map.copy_slots(RING_HEADER_BYTES + (from % self.slots) * SLOT_BYTES, out)
+        self.map.copy_slots(self.offset(from), out)
+    }
+    /// The byte of the file at which a slot stands.
+    #[inline]
+    fn offset(&self, slot: u64) -> u64 {
+        RING_HEADER_BYTES + slot % self.slots * SLOT_BYTES
     }
     /// Publishes that everything before `consumed.tail` is in the dataset, and wakes the producer if it waits for space.
     pub(crate) fn commit(&self, consumed: Consumed) {
@@ -134,6 +177,13 @@ impl Ring {
     fn store(&self, offset: u64, value: u64) {
         self.map.u64_mut(offset).expect(IN_FILE).store(value, Ordering::Release);
     }
+}
+
+/// The block that a dead producer has begun in these slots, the rest of its batch: its header and how many slots it has.
+fn begun(slots: &[[u64; 2]]) -> Option<(u64, u64)> {
+    let header = block_begun(slots)?;
+    let used = block_slots(header >> W0_KIND_SHIFT);
+    (used <= slots.len() as u64).then_some((header, used))
 }
 
 fn journal_at(record: u64) -> u64 {

@@ -1,5 +1,6 @@
 //! Takes decoded slots into a frame and a list of events, within a quota.
 use crate::blocks::Blocks;
+use crate::repeats::REPEATED_REFS;
 use crate::ring::Consumed;
 use homenode_base::ring::BATCH_REFS;
 use homenode_trace::Event;
@@ -18,6 +19,11 @@ pub(crate) trait Sink {
     /// not know it.
     fn blocks(&mut self, slots: &[[u64; 2]], blocks: &mut Blocks) -> usize {
         one_by_one(slots, blocks, self)
+    }
+    /// Up to `most` repetitions of the block `before` with these `strides` ([`FrameEncoder::extend_repeats`]); returns how many it took, which
+    /// may be none.
+    fn repeats(&mut self, _before: &[[u64; 2]], _strides: &[[u64; 2]], _most: usize) -> usize {
+        0
     }
     /// A reference.
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64);
@@ -90,7 +96,7 @@ impl<'a> FrameSink<'a> {
     }
     /// Whether another batch certainly fits.
     pub(crate) fn has_room(&self, stamps: u64, events: usize) -> bool {
-        self.encoder.room() >= BATCH_REFS as usize && self.stamps < stamps && self.events.len() < events
+        self.encoder.room() >= REPEATED_REFS as usize && self.stamps < stamps && self.events.len() < events
     }
     /// Begins a batch in the frame.
     pub(crate) fn begin_batch(&mut self, ticks: u64) {
@@ -135,6 +141,17 @@ impl Sink for FrameSink<'_> {
             return used;
         }
         one_by_one(slots, blocks, self)
+    }
+    fn repeats(&mut self, before: &[[u64; 2]], strides: &[[u64; 2]], most: usize) -> usize {
+        if self.skip_refs > 0 || self.quota - self.stored < BATCH_REFS {
+            return 0;
+        }
+        let already = self.encoder.len();
+        let taken = self.encoder.extend_repeats(before, strides, most);
+        let refs = (self.encoder.len() - already) as u64;
+        self.refs += refs;
+        self.stored += refs;
+        taken
     }
     #[inline]
     fn reference(&mut self, addr: u64, size: u32, op: Op, pc: u64) {

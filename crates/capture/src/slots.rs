@@ -1,5 +1,6 @@
 //! Ring slots to references and events. The slots come from another process and may be anything.
 use crate::blocks::{Blocks, Definitions};
+use crate::repeats::Repeats;
 use crate::sink::Sink;
 use homenode_base::CpuMask;
 use homenode_base::ring::*;
@@ -16,6 +17,7 @@ pub(crate) struct Decoder {
     pub(crate) damaged: u64,
     pending: Option<Pending>,
     blocks: Blocks,
+    repeats: Repeats,
 }
 
 /// An event whose text may go on in the next slots.
@@ -40,7 +42,23 @@ impl Decoder {
     #[inline]
     pub(crate) fn batch(&mut self, at: u64, slots: &[[u64; 2]], last: bool, sink: &mut impl Sink) {
         let mut i = 0;
+        let mut blocks = 0..0;
+        self.repeats.clear();
         while let Some(&[w0, w1]) = slots.get(i) {
+            if w0 & (W0_EVENT | 0xff << W0_KIND_SHIFT) == W0_EVENT | EVENT_REPEAT << W0_KIND_SHIFT {
+                self.repeats.follow(&slots[std::mem::take(&mut blocks)]);
+                match self.repeat(&slots[i..], sink) {
+                    Some(used) => i += used,
+                    None => return self.damaged += 1,
+                }
+                continue;
+            }
+            if w0 == W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT {
+                self.last_stamp = w1;
+                sink.stamp(w1);
+                i += 1;
+                continue;
+            }
             if w0 & W0_EVENT != 0 {
                 match self.event(at + i as u64, &slots[i..], sink) {
                     Some(0) => return,
@@ -55,8 +73,9 @@ impl Decoder {
             if w0 & W0_BLOCK != 0 {
                 match sink.blocks(&slots[i..], &mut self.blocks) {
                     0 => return self.damaged += u64::from(!last),
-                    used => i += used,
+                    used => blocks = i..i + used,
                 }
+                i = blocks.end;
                 continue;
             }
             let taken = sink.run(&slots[i..]);
@@ -98,6 +117,25 @@ impl Decoder {
             _ => EventKind::PhaseEnd { name: text },
         };
         sink.event(kind, 0);
+    }
+
+    /// The repetitions at the start of `slots`; returns how many slots say so, `None` if no producer writes this.
+    fn repeat(&mut self, slots: &[[u64; 2]], sink: &mut impl Sink) -> Option<usize> {
+        if self.pending.is_some() {
+            self.flush(sink);
+        }
+        let mut left = self.repeats.begin(slots)?;
+        while left > 0 {
+            let (before, strides) = self.repeats.last();
+            let taken = sink.repeats(before, strides, left);
+            self.repeats.advance(taken.max(1));
+            let (block, _) = self.repeats.last();
+            if taken == 0 && sink.blocks(block, &mut self.blocks) != block.len() {
+                return None;
+            }
+            left -= taken.max(1);
+        }
+        Some(1 + (slots[0][0] >> W0_SIZE_SHIFT & 15) as usize)
     }
 
     /// Decodes the event at the start of `slots`; returns how many slots it took, 0 for "the rest of the batch is padding",

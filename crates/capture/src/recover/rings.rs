@@ -120,12 +120,12 @@ fn wait_for_quiet(control: &Control) {
     let rings: Vec<Ring> =
         (0..control.rings()).filter(active).filter_map(|i| Ring::open(control, i, &control.entry(i)).ok()).collect();
     if !rings.is_empty() {
-        until_quiet(&Real, || rings.iter().map(Ring::final_head).collect());
+        until_quiet(&Real, || rings.iter().map(Ring::progress).collect());
     }
 }
 
 /// Until the heads of all rings have stood still for [`QUIET`], or [`PATIENCE`] is at its end.
-fn until_quiet(clock: &dyn Clock, heads: impl Fn() -> Vec<u64>) {
+fn until_quiet(clock: &dyn Clock, heads: impl Fn() -> Vec<(u64, u64)>) {
     let begin = clock.now();
     let (mut last, mut since) = (heads(), begin);
     while clock.now() - begin < PATIENCE && clock.now() - since < QUIET {
@@ -146,7 +146,7 @@ mod tests {
     fn rings_are_quiet_once_their_heads_stand_still() {
         let waited = |writes_ms: u128| {
             let clock = Simulated::new();
-            until_quiet(&*clock, || vec![7, clock.now().as_millis().min(writes_ms) as u64]);
+            until_quiet(&*clock, || vec![(7, clock.now().as_millis().min(writes_ms) as u64)]);
             clock.now()
         };
         assert_eq!(waited(0), QUIET);

@@ -18,8 +18,14 @@ void hnrt_at_attach(struct hn_thread *first) {
     first->own.path = HNAG_PATH_INITIAL;
 }
 
-void hnrt_at_batch(struct hn_thread *t) {
+/* Stamps of begun batches are looked back at. */
+bool hnrt_at_batch(struct hn_thread *t) {
     (void)t;
+    return false;
+}
+
+void hnrt_at_batch_moved(struct hn_thread *t, const void *from, const void *to) {
+    (void)t, (void)from, (void)to;
 }
 
 void hnrt_at_thread_end(struct hn_thread *t) {

@@ -116,6 +116,7 @@ bool hnrt_control_open(void) {
     }
     hnrt_attached = true;
     hnrt_record = *CONTROL32(HN_CONTROL_OFF_MODE) == HN_MODE_RECORD;
+    hnrt_repeats = *CONTROL32(HN_CONTROL_OFF_REPEATS) != 0;
     hnrt_pages_init();
     __atomic_fetch_add(CONTROL32(HN_CONTROL_OFF_ATTACHED), 1, __ATOMIC_RELAXED);
     return true;

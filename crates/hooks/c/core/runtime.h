@@ -85,6 +85,19 @@ struct hn_spin {
     } site[SPIN_SITES];
 };
 
+typedef uint64_t hn_slot __attribute__((vector_size(16), may_alias));
+
+/* Repetitions that a thread leaves out of its ring (repeat.c), where they begin again with each batch of the ring. */
+#define HN_BLOCK_SLOTS (HN_BLOCK_BYTES / HN_SLOT_BYTES)
+struct hn_repeats {
+    hn_slot last[HN_BLOCK_SLOTS];    /* the last block */
+    hn_slot strides[HN_BLOCK_SLOTS]; /* of the last repetitions, and 0 in place of the header */
+    uint64_t header;                 /* of their block */
+    uint64_t head;                   /* word of the ring's head for which all this is true */
+    uint32_t poor;                   /* batches in a row that were hardly shorter than before */
+    uint32_t wait, waited;           /* batches that are not looked at; of them, those that passed */
+};
+
 struct hn_frame {
     uintptr_t pc, sp;
 };
@@ -115,6 +128,7 @@ struct hn_thread {
     uint64_t *held, *taking; /* hashed lock this thread holds; the one it is about to take */
     struct hn_signal_frame *signal;
     struct hn_spin spin;
+    struct hn_repeats repeats;
     void *(*start)(void *);
     void *start_argument;
     void (*once)(void);
@@ -142,7 +156,8 @@ void hnrt_at_announce(struct hn_thread *parent, struct hn_thread *child, const p
 void hnrt_at_unannounce(struct hn_thread *parent);
 void hnrt_at_created(void);                    /* by the calling thread, or not */
 void hnrt_at_attach(struct hn_thread *first);  /* the initial thread is known, and has done nothing yet */
-void hnrt_at_batch(struct hn_thread *t);       /* before a batch is begun */
+bool hnrt_at_batch(struct hn_thread *t);       /* before a batch is begun; whether nobody looks back from it */
+void hnrt_at_batch_moved(struct hn_thread *t, const void *from, const void *to);
 void hnrt_at_thread_end(struct hn_thread *t);  /* before its last events */
 void hnrt_at_process_end(void);
 void hnrt_at_phase_begin(const char *name);    /* after it was logged */
@@ -157,6 +172,7 @@ void hnrt_at_forked_child(struct hn_thread *t);
 extern uint8_t *hnrt_control;      /* never NULL: a private page while nothing is attached */
 extern bool hnrt_attached;         /* a recorder gave us a control file */
 extern bool hnrt_record;           /* ... and wants references, not a count */
+extern bool hnrt_repeats;          /* repetitions may be left out of rings */
 extern bool hnrt_confined;         /* recording would kill this process (confine.c) */
 extern uint32_t hnrt_pid;
 extern uint32_t hnrt_parent_pid;
@@ -179,6 +195,8 @@ static inline uint32_t hnrt_stopped(void) {
 
 void hnrt_slow_put(uint64_t word, uintptr_t pc);
 bool hnrt_open_batch(struct hn_thread *t);
+bool hnrt_close_batch(struct hn_thread *t, bool alone);
+bool hnrt_enter_batch(struct hn_ring *r, uint64_t head);
 void hnrt_leave_ring(struct hn_thread *t);
 void hnrt_scratch_reset(struct hn_scratch *s);
 uint64_t hnrt_scratch_count(const struct hn_scratch *s);
@@ -442,6 +460,7 @@ void hnrt_spin_won(struct hn_thread *t, const volatile void *addr, uintptr_t pc)
 void hnrt_spin_over(struct hn_thread *t);
 void hnrt_spin_look(struct hn_thread *t);
 void hnrt_spin_mark(struct hn_thread *t);
+bool hnrt_spin_is_none(struct hn_thread *t);
 
 bool hnrt_module_has(uintptr_t pc);
 void hnrt_modules_scan(struct hn_thread *t);
@@ -473,6 +492,19 @@ struct hn_block {
 const uint64_t *hnrt_block(uint64_t header);
 void hnrt_block_abandoned(struct hn_thread *t);
 bool hnrt_file_of_blocks(uint32_t before, const uint64_t *words, uint64_t bytes);
+
+/* Slots of the ring before the batch of which its head speaks. */
+static inline uint64_t hnrt_head_slots(uint64_t head) {
+    return head & HN_HEAD_SLOTS_MASK;
+}
+
+/* The batch to which a thread with this head writes. */
+static inline hn_slot *hnrt_batch(const struct hn_ring *r, uint64_t head) {
+    uint64_t side = head >> HN_HEAD_SIDE_SHIFT;
+    if (UNLIKELY(side))
+        return (hn_slot *)((uintptr_t)r + HN_RING_OFF_SIDES + (side - 1) * HN_RING_SIDES_STEP);
+    return (hn_slot *)(r->base + (hnrt_head_slots(head) * HN_SLOT_BYTES & (r->bytes - 1)));
+}
 
 /* Bytes of the slots of a block. */
 static inline uint64_t hnrt_block_bytes(unsigned refs) {

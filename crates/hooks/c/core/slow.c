@@ -95,36 +95,54 @@ static inline void expect_batch(uint64_t at) {
 #endif
 }
 
-/* Begins the batch at the cursor, which stands at the end of the one before (or at the begin of a new ring); false
- * if recording is over. May be abandoned by a longjmp at any instruction and called again. */
-bool hnrt_open_batch(struct hn_thread *t) {
-    struct hn_ring *r = t->real;
-    hnrt_at_batch(t);
-    uint64_t next = (r->cursor - r->base) & (r->bytes - 1), head = r->batch_head;
-    if ((head * HN_SLOT_BYTES & (r->bytes - 1)) != next) {
-        head += HN_BATCH_SLOTS;
-        __atomic_store_n(&r->batch_head, head, __ATOMIC_RELEASE);
-    }
-    count_unseen(t);
-    if (UNLIKELY(hnrt_stopped()))
-        return false;
+/* Makes sure that the batch of the ring that begins at `head` may be written; false if recording is over. */
+bool hnrt_enter_batch(struct hn_ring *r, uint64_t head) {
+    uint64_t next = head * HN_SLOT_BYTES & (r->bytes - 1);
     if ((next & (r->bytes / 2 - 1)) == 0) {
         if (head)
             hnrt_doorbell();
         if (!wait_for_space(r, head))
             return false;
     }
-    uint64_t *slot = (uint64_t *)(r->base + next);
-    /* So that whoever finds the ring of a dead process knows which addresses of a begun block were stored. */
-    for (unsigned i = 2; i < HN_BATCH_BYTES / 8; i++)
-        slot[i] = 0;
     expect_batch(r->base + ((next + HN_BATCH_BYTES) & (r->bytes - 1)));
-    r->limit = (uintptr_t)slot + HN_BATCH_BYTES - HN_BLOCK_BYTES;
+    return true;
+}
+
+static inline void clear(uint64_t *slot, uint64_t slots) {
+    hn_slot *to = (hn_slot *)slot;
+    for (uint64_t i = 0; i < slots; i++)
+        to[i] = (hn_slot){0, 0};
+}
+
+/* Begins the batch at which the ring's head stands. Of two beside the ring the second one has no time of its own. The cursor comes last but for the limit, which is 0 meanwhile: as long as it stands at the
+ * end of another batch, blocks are to ask for room as well. */
+static void begin_batch(struct hn_thread *t, struct hn_ring *r, uint64_t head) {
+    uint64_t *slot = (uint64_t *)hnrt_batch(r, head);
+    /* So that whoever finds the ring of a dead process knows which addresses of a begun block were stored. */
+    clear(slot + 2, HN_BATCH_SLOTS - 1);
     slot[0] = hnrt_event_word(HN_EVENT_STAMP, 0, 0);
-    slot[1] = os_stamp();
-    hnrt_stamped(t, slot[1]);
+    if (head >> HN_HEAD_SIDE_SHIFT != 2)
+        hnrt_stamped(t, os_stamp());
+    slot[1] = t->stamped;
     r->batch_start = (uintptr_t)slot;
+    __atomic_store_n(&r->limit, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&r->cursor, (uintptr_t)(slot + 2), __ATOMIC_RELEASE);
+    __atomic_store_n(&r->limit, (uintptr_t)slot + HN_BATCH_BYTES - HN_BLOCK_BYTES, __ATOMIC_RELEASE);
+}
+
+/* Begins the batch after the one at whose end the cursor stands (or the first of a new ring); false
+ * if recording is over. May be abandoned by a longjmp at any instruction and called again. */
+bool hnrt_open_batch(struct hn_thread *t) {
+    struct hn_ring *r = t->real;
+    if (!hnrt_close_batch(t, hnrt_at_batch(t)))
+        return false;
+    count_unseen(t);
+    if (UNLIKELY(hnrt_stopped()))
+        return false;
+    uint64_t head = r->batch_head;
+    if (!(head >> HN_HEAD_SIDE_SHIFT) && !hnrt_enter_batch(r, head))
+        return false;
+    begin_batch(t, r, head);
     return true;
 }
 
@@ -207,7 +225,8 @@ static bool make_room(struct hn_thread *t) {
     } else if (hnrt_ring != t->real) {
         scratch_cycle(t, scratch_of(t));
     } else {
-        hnrt_reserve(t, HN_BLOCK_BYTES / HN_SLOT_BYTES);
+        if (hnrt_reserve(t, HN_BLOCK_SLOTS))
+            t->real->limit = (t->real->cursor | (HN_BATCH_BYTES - 1)) + 1 - HN_BLOCK_BYTES;
         if (UNLIKELY(t->roi_seen != hnrt_roi_generation))
             hnrt_route(t);
     }

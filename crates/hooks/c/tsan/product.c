@@ -20,9 +20,15 @@ void hnrt_at_attach(struct hn_thread *first) {
 }
 
 /* A wait whose last read was marked may have been for nothing. */
-void hnrt_at_batch(struct hn_thread *t) {
+bool hnrt_at_batch(struct hn_thread *t) {
     if (UNLIKELY(t->spin.marked && !t->spin.looked && t->spin.mark != t->real->cursor))
         hnrt_spin_look(t);
+    return hnrt_spin_is_none(t);
+}
+
+void hnrt_at_batch_moved(struct hn_thread *t, const void *from, const void *to) {
+    if (t->spin.mark - (uintptr_t)from <= HN_BATCH_BYTES)
+        t->spin.mark += (uintptr_t)to - (uintptr_t)from;
 }
 
 void hnrt_at_thread_end(struct hn_thread *t) {

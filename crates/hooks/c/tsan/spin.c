@@ -213,6 +213,14 @@ void hnrt_spin_note(struct hn_thread *t, const volatile void *addr, const void *
         t->spin.marked++;
 }
 
+/* Whether the reads so far are no wait that may go on. Then nobody comes back to what stands after them. */
+bool hnrt_spin_is_none(struct hn_thread *t) {
+    if (t->spin.used && gap_since(t) != 1)
+        return false;
+    t->spin.mark = 0;
+    return true;
+}
+
 /* gcc keeps the expected value of a compare-and-swap in memory, and sets it anew before each try: references to it
  * are part of the wait. */
 void hnrt_spin_overlook(struct hn_thread *t, const void *own) {

@@ -50,6 +50,41 @@ impl FrameEncoder {
         (at, self.hot.refs - start)
     }
 
+    /// Appends up to `most` blocks of which each has the addresses of the one before plus `strides` (0 in place of the header), the first those of
+    /// `before`, as far as that is what is predicted: then it is one addition for all. Returns how many.
+    pub fn extend_repeats(&mut self, before: &[[u64; 2]], strides: &[[u64; 2]], most: usize) -> usize {
+        self.end_cycle();
+        let Some(refs) = before.first().and_then(|slot| block_refs(slot[0])) else { return 0 };
+        let refs = refs as usize;
+        let place = self.blocks.find_again(before[0][0]);
+        let Known { base, linked, .. } = self.blocks.known[place];
+        let words = [before, strides].map(|slots| slots.as_flattened().get(1..=refs));
+        let [Some(before), Some(strides)] = words else { return 0 };
+        let first = usize::from(base);
+        if linked != self.blocks.linked() || self.hot.next != base || first + refs > self.entries.len() {
+            return 0;
+        }
+        let keys = &mut self.entries[first..first + refs];
+        let most = most.min(if keys[refs - 1].next == base { (FRAME_REFS_MAX - self.hot.refs) / refs } else { 1 });
+        let expected = |(e, (last, stride)): (&Entry, (&u64, &u64))| e.repeats(most, *last, *stride);
+        if most == 0 || !keys.iter().zip(before.iter().zip(strides)).all(expected) {
+            return 0;
+        }
+        keys.iter_mut().for_each(|e| e.confirm_addr(e.last.wrapping_add(e.stride.wrapping_mul(most as u64))));
+        self.iterated(first, refs, most);
+        most
+    }
+
+    /// `n` blocks of these keys were wholly predicted.
+    #[inline]
+    fn iterated(&mut self, base: usize, refs: usize, n: usize) {
+        self.entries[usize::from(self.hot.current)].next_missed = false;
+        let last = &mut self.entries[base + refs - 1];
+        last.next_missed &= n == 1;
+        (self.hot.current, self.hot.next) = ((base + refs - 1) as u16, last.next);
+        self.hot.refs += n * refs;
+    }
+
     /// Goes on over the first of `slots` as far as they are blocks like this linked one that are wholly predicted; how many.
     fn iterations(&mut self, known: &Known, slots: &[[u64; 2]]) -> usize {
         if self.hot.next != known.base {
@@ -64,11 +99,7 @@ impl FrameEncoder {
         if n > 0 {
             let addresses = slots[(n - 1) * used..n * used].as_flattened();
             keys.iter_mut().zip(&addresses[1..]).for_each(|(e, &address)| e.confirm_addr(address));
-            self.entries[usize::from(self.hot.current)].next_missed = false;
-            let last = &mut self.entries[last];
-            last.next_missed &= n == 1;
-            (self.hot.current, self.hot.next) = ((base + refs - 1) as u16, last.next);
-            self.hot.refs += n * refs;
+            self.iterated(base, refs, n);
         }
         n
     }

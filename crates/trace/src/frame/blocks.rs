@@ -65,6 +65,15 @@ impl Blocks {
         next
     }
 
+    /// As [`Blocks::find`]; it is likely the block that was looked for last.
+    #[inline]
+    pub(super) fn find_again(&mut self, header: u64) -> usize {
+        match self.known.get(self.latest) {
+            Some(known) if known.header == header => self.latest,
+            _ => self.find(header),
+        }
+    }
+
     #[inline(never)]
     fn look_up(&mut self, header: u64) -> usize {
         // Only headers of blocks that nobody defines make more of them than a frame has references. What is forgotten is found out again.

@@ -4,6 +4,8 @@
 //! ([`SITE_NEXT`]...), bits 2-3 how its address is given ([`ADDR_STRIDE`]...), bits 4-7 how many predicted references
 //! came before it, [`RUN_LONG`] meaning that 15 more than the number that follows came before it.
 
+use homenode_base::ring::W0_ADDR_MASK;
+
 /// The key that followed the previous key last time.
 pub(super) const SITE_NEXT: u8 = 0;
 /// The key that followed it before that.
@@ -65,6 +67,14 @@ impl Entry {
     #[inline]
     pub(super) fn by_stride(&self) -> u64 {
         self.last.wrapping_add(self.stride)
+    }
+    /// Whether the last address and the stride are these, and `n` of that, which is less than 2^15, lead to addresses that slots can hold.
+    #[inline]
+    pub(super) fn repeats(&self, n: usize, last: u64, stride: u64) -> bool {
+        let step = stride as i64;
+        // No product or sum overflows where the step is no longer than addresses are.
+        let end = (last as i64).wrapping_add(step.wrapping_mul(n as i64)) as u64;
+        (self.last ^ last) | (self.stride ^ stride) | (end | step.unsigned_abs()) & !W0_ADDR_MASK == 0
     }
     #[inline]
     pub(super) fn by_break(&self) -> u64 {

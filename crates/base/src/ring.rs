@@ -269,7 +269,7 @@ layout! {
     /** Event: processors that a thread may run on. w0 addr = ring index of that thread, w1 = how it is known, `AFFINITY_*`; then words of the mask, two a slot, least processors first. */ EVENT_AFFINITY: 17, "";
     /** Event: the thread has waited for the end of a process: w0 addr = its pid. */ EVENT_WAITED: 18, "";
     /** Event: w1 = so many references before this one that were marked as busy waiting waited for nothing. */ EVENT_NO_WAIT: 19, "";
-    /** Event: the block of references directly before this, with nothing but stamps and events between, comes w0 addr times more, each with the addresses of the one before plus strides: w1 that of the first address; those of the others in slots as they stand in the block, or no slot: as in the last such event with slots, of the same block and batch. Never in a batch beside the ring. */ EVENT_REPEAT: 20, "";
+    /** Event: the last block of references before this in the batch comes w0 addr times more, each with the addresses of the one before plus strides: w1 that of the first address; those of the others in slots as they stand in the block, or no slot: as in the last such event with slots, of the same block and batch. Never in a batch beside the ring. */ EVENT_REPEAT: 20, "";
     /** Where the kind of synchronisation stands in the word of a sequence number. */ SYNC_SHIFT: 56, "";
     /** Bits of a sequence number. */ SYNC_SEQ_MASK: (1 << 56) - 1, "";
     /** Where the number of threads of a barrier stands in its epoch. */ BARRIER_PARTIES_SHIFT: 40, "";

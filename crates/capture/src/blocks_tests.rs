@@ -14,6 +14,10 @@ struct Made {
     batches: Vec<Vec<[u64; 2]>>,
     /// For each batch its stamp and its references.
     refs: Vec<(u64, Vec<RawRef>)>,
+    /// Of the batch: the slots of the last block, and where the repetitions stand that it is the last one of; the strides that were given last.
+    last: Vec<[u64; 2]>,
+    repeated_at: Option<usize>,
+    strides: (u64, Vec<[u64; 2]>),
 }
 
 impl Made {
@@ -29,22 +33,55 @@ impl Made {
         let stamp = 100 * self.refs.len() as u64;
         self.batches.push(vec![[W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, stamp]]);
         self.refs.push((stamp, Vec::new()));
+        (self.last, self.repeated_at, self.strides) = Default::default();
     }
-    fn put(&mut self, slots: &[[u64; 2]], definition: &[[u64; 2]], addresses: &[u64]) {
-        self.room(slots.len());
-        self.batches.last_mut().unwrap().extend(slots);
+    /// Writes a block as a repetition of the one before, if there is one and room.
+    fn repeat(&mut self, slots: &[[u64; 2]]) -> bool {
+        let Some(batch) = self.batches.last_mut().filter(|_| self.last.first().is_some_and(|l| l[0] == slots[0][0]))
+        else {
+            return false;
+        };
+        let step = |(now, last): (&[u64; 2], &[u64; 2])| [0, 1].map(|i: usize| now[i].wrapping_sub(last[i]));
+        let strides: Vec<[u64; 2]> = slots.iter().zip(&self.last).map(step).collect();
+        let known = self.strides == (slots[0][0], strides.clone());
+        let n = self.repeated_at.filter(|_| known).map(|at| batch[at][0] & W0_ADDR_MASK);
+        if n.is_some_and(|n| (n + 1) * (slots.len() as u64) < BATCH_SLOTS) {
+            batch[self.repeated_at.unwrap()][0] += 1;
+        } else {
+            let given = if known { 0 } else { slots.len() - 1 };
+            if batch.len() + 1 + given > BATCH_SLOTS as usize {
+                return false;
+            }
+            self.repeated_at = Some(batch.len());
+            batch.push([W0_EVENT | EVENT_REPEAT << W0_KIND_SHIFT | (given as u64) << W0_SIZE_SHIFT | 1, strides[0][1]]);
+            batch.extend(&strides[1..1 + given]);
+            self.strides = (slots[0][0], strides);
+        }
+        self.last = slots.to_vec();
+        true
+    }
+    fn put(&mut self, slots: &[[u64; 2]], definition: &[[u64; 2]], addresses: &[u64], repeat: bool) {
+        let is_block = slots[0][0] & W0_BLOCK != 0;
+        if !(repeat && is_block && self.repeat(slots)) {
+            self.room(slots.len());
+            self.batches.last_mut().unwrap().extend(slots);
+            self.repeated_at = None;
+            if is_block {
+                self.last = slots.to_vec();
+            }
+        }
         let refs = definition.iter().zip(addresses).map(|(d, a)| [d[0] | a & W0_ADDR_MASK, d[1]]);
         self.refs.last_mut().unwrap().1.extend(refs.map(|slot| RawRef::of_slot(&slot).unwrap()));
     }
-    fn block(&mut self, number: u64, definition: &[[u64; 2]], addresses: &[u64]) {
+    fn block(&mut self, number: u64, definition: &[[u64; 2]], addresses: &[u64], repeat: bool) {
         let refs = addresses.len() as u64;
         let mut words = vec![W0_BLOCK | refs << W0_KIND_SHIFT | number];
         words.extend(addresses);
         words.resize(2 * block_slots(refs) as usize, 0);
-        self.put(words.as_chunks::<2>().0, definition, addresses);
+        self.put(words.as_chunks::<2>().0, definition, addresses, repeat);
     }
     fn single(&mut self, definition: [u64; 2], address: u64) {
-        self.put(&[[definition[0] | address & W0_ADDR_MASK, definition[1]]], &[definition], &[address]);
+        self.put(&[[definition[0] | address & W0_ADDR_MASK, definition[1]]], &[definition], &[address], false);
     }
 }
 
@@ -70,6 +107,7 @@ fn program(rng: &mut Rng, blocks: &[Vec<[u64; 2]>]) -> Made {
             state.push(blocks[b].iter().map(|_| (start(rng), stride(rng))).collect());
         }
         let breaks = [0, 7, 100][rng.below(3) as usize];
+        let repeats = [0, 2, 20, 1000][rng.below(4) as usize];
         for _ in 0..1 + rng.below(120) {
             for (&b, refs) in body.iter().zip(&mut state) {
                 let mut addresses: Vec<u64> = refs.iter().map(|r| r.0).collect();
@@ -82,7 +120,7 @@ fn program(rng: &mut Rng, blocks: &[Vec<[u64; 2]>]) -> Made {
                 if blocks[b].len() == 1 && b % 2 == 0 {
                     made.single(blocks[b][0], addresses[0]);
                 } else {
-                    made.block(b as u64 + 1, &blocks[b], &addresses[..cut]);
+                    made.block(b as u64 + 1, &blocks[b], &addresses[..cut], repeats > 0 && rng.below(repeats) > 0);
                 }
                 refs.iter_mut().for_each(|(address, stride)| *address = address.wrapping_add(*stride));
             }

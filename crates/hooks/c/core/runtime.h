@@ -11,10 +11,11 @@
 
 #include "product.h"
 #include "ring_layout.h"
-
 #define HN_BATCH_BYTES (HN_BATCH_SLOTS * HN_SLOT_BYTES)
 /* Bytes of the largest block of references. */
 #define HN_BLOCK_BYTES ((HN_BLOCK_REFS_MAX / 2 + 1) * HN_SLOT_BYTES)
+#include "repeat.h"
+
 #define HN_NO_PARENT UINT32_MAX
 #define HN_STACK_MAX 256
 
@@ -83,19 +84,6 @@ struct hn_spin {
         uint64_t pc, addr, value, value_high;
         uint32_t bytes;
     } site[SPIN_SITES];
-};
-
-typedef uint64_t hn_slot __attribute__((vector_size(16), may_alias));
-
-/* Repetitions that a thread leaves out of its ring (repeat.c), where they begin again with each batch of the ring. */
-#define HN_BLOCK_SLOTS (HN_BLOCK_BYTES / HN_SLOT_BYTES)
-struct hn_repeats {
-    hn_slot last[HN_BLOCK_SLOTS];    /* the last block */
-    hn_slot strides[HN_BLOCK_SLOTS]; /* of the last repetitions, and 0 in place of the header */
-    uint64_t header;                 /* of their block */
-    uint64_t head;                   /* word of the ring's head for which all this is true */
-    uint32_t poor;                   /* batches in a row that were hardly shorter than before */
-    uint32_t wait, waited;           /* batches that are not looked at; of them, those that passed */
 };
 
 struct hn_frame {

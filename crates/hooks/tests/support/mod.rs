@@ -22,6 +22,8 @@ pub struct Ring {
     pub pid: u32,
     pub tid: u32,
     pub parent: u32,
+    /// Slots that the ring had in all.
+    pub slots: u64,
     pub items: Vec<Item>,
 }
 
@@ -165,8 +167,16 @@ impl Drain {
     fn all_slots(&self) -> Vec<[u64; 2]> {
         let mut slots = self.slots.clone();
         let Some(file) = &self.file else { return slots };
-        let left = (BATCH_SLOTS - self.tail % BATCH_SLOTS) % BATCH_SLOTS;
-        let at = RING_HEADER_BYTES + self.tail * SLOT_BYTES % get(file, RING_OFF_BYTES, 8);
+        let mut left = (BATCH_SLOTS - self.tail % BATCH_SLOTS) % BATCH_SLOTS;
+        let mut at = RING_HEADER_BYTES + self.tail * SLOT_BYTES % get(file, RING_OFF_BYTES, 8);
+        let head = RingHead::of(get(file, RING_OFF_BATCH_HEAD, 8));
+        if let Some(side) = head.side_offset() {
+            let written = head.beside(get(file, RING_OFF_CURSOR, 8), get(file, RING_OFF_BASE, 8));
+            let whole = slots.len().next_multiple_of(BATCH_SLOTS as usize);
+            slots.resize(whole, [W0_EVENT | EVENT_PAD << W0_KIND_SHIFT, 0]);
+            slots.extend((0..2 * written).step_by(2).map(|i| [0, 8].map(|more| get(file, side + 8 * i + more, 8))));
+            (left, at) = ((BATCH_SLOTS - written) % BATCH_SLOTS, side + written * SLOT_BYTES);
+        }
         let word = |i: u64| get(file, at + 8 * i, 8);
         let mut begun: Vec<[u64; 2]> = (0..left).map(|i| [word(2 * i), word(2 * i + 1)]).collect();
         if let Some(header) = block_begun(&begun) {
@@ -183,6 +193,7 @@ impl Drain {
             pid: self.entry(r, ENTRY_OFF_PID) as u32,
             tid: self.entry(r, ENTRY_OFF_TID) as u32,
             parent: self.entry(r, ENTRY_OFF_PARENT) as u32,
+            slots: self.slots.len() as u64,
             items: slots::decode(&self.all_slots(), &slots::Blocks::read(r.dir.path())),
         }
     }

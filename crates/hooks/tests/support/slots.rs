@@ -120,7 +120,7 @@ pub fn decode(slots: &[[u64; 2]], blocks: &Blocks) -> Vec<Item> {
     for (number, batch) in slots.chunks(BATCH_SLOTS as usize).enumerate() {
         let (kind, w1) = (batch[0][0], batch[0][1]);
         assert_eq!(kind, W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, "batch {number} has no stamp");
-        assert!(w1 > stamp, "stamps rise");
+        assert!(w1 >= stamp, "stamps rise");
         stamp = w1;
         decode_batch(&batch[1..], blocks, &mut items);
     }
@@ -128,12 +128,31 @@ pub fn decode(slots: &[[u64; 2]], blocks: &Blocks) -> Vec<Item> {
 }
 
 fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>) {
+    let (mut last, mut strides, mut of): (Vec<[u64; 2]>, Vec<[u64; 2]>, _) = (Vec::new(), Vec::new(), 0);
     while let Some(([w0, w1], after)) = rest.split_first() {
         let (addr, code) = (w0 & W0_ADDR_MASK, (w0 >> W0_SIZE_SHIFT & 15) as usize);
         if w0 & W0_EVENT != 0 {
             let kind = w0 >> W0_KIND_SHIFT;
             if kind == EVENT_PAD {
                 return;
+            }
+            if kind == EVENT_STAMP {
+                rest = after;
+                continue;
+            }
+            if kind == EVENT_REPEAT {
+                if code + 1 == last.len() {
+                    (strides, of) = ([&[[0; 2]], &after[..code]].concat(), last[0][0]);
+                }
+                assert_eq!(of, last[0][0]);
+                strides[0] = [0, *w1];
+                for _ in 0..addr {
+                    let next = |(l, s): (&[u64; 2], &[u64; 2])| [0, 1].map(|i: usize| l[i].wrapping_add(s[i]));
+                    last = last.iter().zip(&strides).map(next).collect::<Vec<[u64; 2]>>();
+                    items.extend(blocks.items(&last).0);
+                }
+                rest = &after[code..];
+                continue;
             }
             assert!((EVENT_RELEASE..=EVENT_NO_WAIT).contains(&kind), "event {kind}");
             items.push(event(kind, addr, *w1, after[..code].to_vec()));
@@ -143,6 +162,7 @@ fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>) {
         if w0 & W0_BLOCK != 0 {
             let (refs, used) = blocks.items(rest);
             items.extend(refs);
+            last = rest[..used].to_vec();
             rest = &rest[used..];
             continue;
         }

@@ -13,7 +13,7 @@
 //! the program's heap, never changes `errno`, never blocks on a recorder that is gone, and never takes a lock that a
 //! signal handler or forked child of the program could need.
 //!
-//! Reading order: `c/core/runtime.h`, `c/tsan/entry.c` (fast path), `c/core/slow.c` (once per batch), `thread.c`, `event.c` and
+//! Reading order: `c/core/runtime.h`, `c/tsan/entry.c` (fast path), `c/core/slow.c` and `c/core/repeat.c` (once per batch), `thread.c`, `event.c` and
 //! `order.c` there, `c/tsan/atomic.c`, `spin.c`, `sync.c`, `wait.c`, `signal.c` and `svm.c` there; OpenMP: `c/tsan/omp.h` and the files
 //! that it names, `c/core/pool.c`; `c/core/affinity.c`, `c/core/fork.c`; then [`toolchain`], [`compile`], [`plain`], [`install`].
 //! The agent: `c/agent/agent.h`, `init.c`, `alloc.c`, `obtained.c`, `unwind.c`, `modules.c`; `table.c`,

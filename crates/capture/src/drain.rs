@@ -4,7 +4,7 @@ use crate::output::Appender;
 use crate::ring::{Consumed, Ring};
 use crate::sink::FrameSink;
 use crate::slots::Decoder;
-use homenode_base::ring::{BATCH_SLOTS, EVENT_STAMP, W0_EVENT, W0_KIND_SHIFT};
+use homenode_base::ring::BATCH_SLOTS;
 use homenode_sys::clock;
 use homenode_trace::Event;
 use homenode_trace::frame::FrameEncoder;
@@ -241,8 +241,11 @@ impl ThreadDrain {
     fn end_stamp(&self, at: u64, to: u64, last: bool) -> u64 {
         // Taken first: what the producer had not begun at that moment begins later.
         let now = clock::ticks();
-        let written = at < to || self.ring.head() > at || self.ring.final_head() > at;
-        match self.stamp_slot(at).filter(|_| at.is_multiple_of(BATCH_SLOTS) && written) {
+        let next = match at < to {
+            true => self.stamp_slot(at).filter(|_| at.is_multiple_of(BATCH_SLOTS)),
+            false => self.ring.begun_behind(at),
+        };
+        match next {
             Some(stamp) => stamp,
             None if last || !at.is_multiple_of(BATCH_SLOTS) => self.decoder.last_stamp,
             None => now,
@@ -250,8 +253,6 @@ impl ThreadDrain {
         .max(self.floor)
     }
     fn stamp_slot(&self, at: u64) -> Option<u64> {
-        let mut slot = [[0; 2]];
-        let [[w0, w1]] = if self.ring.copy(at, &mut slot) { slot } else { return None };
-        (w0 & W0_EVENT != 0 && w0 >> W0_KIND_SHIFT == EVENT_STAMP).then_some(w1)
+        self.ring.stamp(self.ring.offset(at))
     }
 }

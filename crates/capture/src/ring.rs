@@ -80,6 +80,29 @@ impl Ring {
     pub(crate) fn has_side(&self) -> bool {
         self.head_word().side > 0
     }
+    /// When the batch was begun that follows position `at`, up to which everything was taken out of the ring; `None` if none was. The producer may run.
+    pub(crate) fn begun_behind(&self, at: u64) -> Option<u64> {
+        // The producer may move the batch meanwhile, which is then found in the ring.
+        for _ in 0..3 {
+            let word = self.load(RING_OFF_BATCH_HEAD);
+            let head = RingHead::of(word);
+            let cursor = self.load(RING_OFF_CURSOR);
+            if at.is_multiple_of(BATCH_SLOTS) && slots_written(word, cursor, self.base, self.slots * SLOT_BYTES) > at {
+                return self.stamp(self.offset(at));
+            }
+            let stamp = head.side_offset().filter(|_| head.beside(cursor, self.base) > 0).map(|side| self.stamp(side));
+            if self.load(RING_OFF_BATCH_HEAD) == word {
+                return stamp.flatten();
+            }
+        }
+        None
+    }
+    /// The time in the stamp at this byte of the file.
+    pub(crate) fn stamp(&self, offset: u64) -> Option<u64> {
+        let mut slot = [[0; 2]];
+        let [[w0, w1]] = if self.map.copy_slots(offset, &mut slot) { slot } else { return None };
+        (w0 & W0_EVENT != 0 && w0 >> W0_KIND_SHIFT == EVENT_STAMP).then_some(w1)
+    }
     /// Moves the batch that a dead producer has begun beside the ring into the ring, what it has stored of a block included. Once or any number
     /// of times, but only when all that was in the ring before is taken out of it.
     pub(crate) fn append_side(&self) {
@@ -137,7 +160,7 @@ impl Ring {
     }
     /// The byte of the file at which a slot stands.
     #[inline]
-    fn offset(&self, slot: u64) -> u64 {
+    pub(crate) fn offset(&self, slot: u64) -> u64 {
         RING_HEADER_BYTES + slot % self.slots * SLOT_BYTES
     }
     /// Publishes that everything before `consumed.tail` is in the dataset, and wakes the producer if it waits for space.

@@ -82,12 +82,11 @@ static unsigned repetitions(struct hn_repeats *f, const hn_slot *last, const hn_
     return n;
 }
 
-/* Writes the slots of a full batch but for the first `without`, with repetitions, to `to`, where there is room for so many. How many they are;
- * 0 if more than that. */
-static unsigned shorten(struct hn_repeats *f, const hn_slot *at, unsigned without, hn_slot *to, unsigned room) {
+/* Writes the slots of a full batch, with repetitions, to `to`, where there is room for so many. How many they are; 0 if more than that. Its stamp
+ * stays: frames cut what is more than a batch between two stamps, and what they cut would have no time of its own. */
+static unsigned shorten(struct hn_repeats *f, const hn_slot *at, hn_slot *to, unsigned room) {
     const hn_slot *end = at + HN_BATCH_SLOTS, *last = f->last;
     unsigned used = 0;
-    at += without;
     while (at < end && at[0][0] != hnrt_event_word(HN_EVENT_PAD, 0, 0)) {
         unsigned slots = slots_of(at[0][0]), left = (unsigned)(end - at), strides = 0, n = 0;
         bool block = hnrt_block_refs(at[0][0]) && slots <= HN_BLOCK_SLOTS && slots <= left;
@@ -128,7 +127,7 @@ static bool is_worth(struct hn_thread *t, const hn_slot *batch) {
     }
     forget(f);
     f->waited = f->poor = 0;
-    bool worth = shorten(f, batch, 0, short_, WORTH / 2);
+    bool worth = shorten(f, batch, short_, WORTH / 2);
     f->wait = worth ? 0 : f->wait * 2 + 1 < WAIT_MAX ? f->wait * 2 + 1 : WAIT_MAX;
     forget(f);
     return worth;
@@ -163,8 +162,7 @@ static bool move_short(struct hn_thread *t, struct hn_ring *r, uint64_t slots, u
     if (f->head != r->batch_head)
         forget(f);
     f->head = 0;
-    /* The stamp of the second batch is that of the first one. */
-    unsigned used = kept ? shorten(f, batch, side == 2, hnrt_batch(r, slots) + kept, HN_BATCH_SLOTS - (unsigned)kept) : 0;
+    unsigned used = kept ? shorten(f, batch, hnrt_batch(r, slots) + kept, HN_BATCH_SLOTS - (unsigned)kept) : 0;
     if (!used) {
         if (kept) {
             pad(r, slots, kept);
@@ -173,7 +171,7 @@ static bool move_short(struct hn_thread *t, struct hn_ring *r, uint64_t slots, u
         forget(f);
         if (!hnrt_enter_batch(r, slots))
             return false;
-        used = shorten(f, batch, 0, hnrt_batch(r, slots), HN_BATCH_SLOTS);
+        used = shorten(f, batch, hnrt_batch(r, slots), HN_BATCH_SLOTS);
     }
     f->poor = used > WORTH ? f->poor + 1 : 0;
     uint64_t head = head_of(slots, kept + used, 3 - side);

@@ -114,16 +114,15 @@ static inline void clear(uint64_t *slot, uint64_t slots) {
         to[i] = (hn_slot){0, 0};
 }
 
-/* Begins the batch at which the ring's head stands. Of two beside the ring the second one has no time of its own. The cursor comes last but for the limit, which is 0 meanwhile: as long as it stands at the
+/* Begins the batch at which the ring's head stands. The cursor comes last but for the limit, which is 0 meanwhile: as long as it stands at the
  * end of another batch, blocks are to ask for room as well. */
 static void begin_batch(struct hn_thread *t, struct hn_ring *r, uint64_t head) {
     uint64_t *slot = (uint64_t *)hnrt_batch(r, head);
     /* So that whoever finds the ring of a dead process knows which addresses of a begun block were stored. */
     clear(slot + 2, HN_BATCH_SLOTS - 1);
     slot[0] = hnrt_event_word(HN_EVENT_STAMP, 0, 0);
-    if (head >> HN_HEAD_SIDE_SHIFT != 2)
-        hnrt_stamped(t, os_stamp());
-    slot[1] = t->stamped;
+    slot[1] = os_stamp();
+    hnrt_stamped(t, slot[1]);
     r->batch_start = (uintptr_t)slot;
     __atomic_store_n(&r->limit, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&r->cursor, (uintptr_t)(slot + 2), __ATOMIC_RELEASE);

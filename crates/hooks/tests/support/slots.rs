@@ -128,8 +128,12 @@ pub fn decode(slots: &[[u64; 2]], blocks: &Blocks) -> Vec<Item> {
 }
 
 fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>) {
+    let mut stamped = items.len();
     let (mut last, mut strides, mut of): (Vec<[u64; 2]>, Vec<[u64; 2]>, _) = (Vec::new(), Vec::new(), 0);
     while let Some(([w0, w1], after)) = rest.split_first() {
+        // Frames would cut what is more, and give the first part no time of its own.
+        let refs = items[stamped..].iter().filter(|item| item.is_ref()).count();
+        assert!(refs as u64 <= BATCH_REFS, "{refs} references after one stamp");
         let (addr, code) = (w0 & W0_ADDR_MASK, (w0 >> W0_SIZE_SHIFT & 15) as usize);
         if w0 & W0_EVENT != 0 {
             let kind = w0 >> W0_KIND_SHIFT;
@@ -137,6 +141,7 @@ fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>) {
                 return;
             }
             if kind == EVENT_STAMP {
+                stamped = items.len();
                 rest = after;
                 continue;
             }

@@ -43,12 +43,19 @@ fn ring(index: u32) -> Vec<u8> {
     ];
     words.iter().for_each(|(offset, word)| put(&mut bytes, *offset, &word.to_le_bytes()));
     put(&mut bytes, RING_OFF_INDEX, &index.to_le_bytes());
+    if index == 1 {
+        beside(&mut bytes);
+    }
     for slot in 0..written {
         let stamp = [W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, 1000 + slot * 10];
         let reference = [0x1000_0000 + slot * 8 | 3 << W0_SIZE_SHIFT, 0x40_1000 + slot % 4 * 8];
         let address = 0x2000_0000 + slot * 8;
+        let repeat = |given: u64, n: u64| [W0_EVENT | EVENT_REPEAT << W0_KIND_SHIFT | given << W0_SIZE_SHIFT | n, 16];
         let words = match slot % BATCH_SLOTS {
             0 => stamp,
+            5 if index == 1 => repeat(1, 9),
+            6 if index == 1 => [16, 16],
+            7 if index == 1 => repeat(0, 20),
             1 | 3 => [header(2, 3), address],
             2 | 4 => [address + 0x1000, address + 0x2000],
             _ => reference,
@@ -58,6 +65,21 @@ fn ring(index: u32) -> Vec<u8> {
         put(&mut bytes, at + 8, &words[1].to_le_bytes());
     }
     bytes
+}
+
+/// What a thread that leaves repetitions out had written: to the ring the blocks at the begin of a batch and repetitions of the last one, beside it a batch
+/// whose last block it did not finish.
+fn beside(bytes: &mut [u8]) {
+    let head = RingHead { slots: 3 * BATCH_SLOTS, kept: 8, side: 2 };
+    let side = head.side_offset().expect("it is one of two");
+    put(bytes, RING_OFF_BATCH_HEAD, &head.word().to_le_bytes());
+    put(bytes, RING_OFF_CURSOR, &(BASE - RING_HEADER_BYTES + side + 3 * SLOT_BYTES).to_le_bytes());
+    let stamp = [W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, 9000];
+    let slots =
+        [stamp, [header(2, 3), 0x2000_0000], [0x2000_1000, 0x2000_2000], [header(2, 3), 0x2000_0008], [0x2000_1008, 0]];
+    for (slot, word) in (0..).zip(slots.as_flattened()) {
+        put(bytes, side + 8 * slot, &word.to_le_bytes());
+    }
 }
 
 /// Definitions of two blocks, of one reference and of three; in rings the second one stands twice behind each stamp.

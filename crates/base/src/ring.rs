@@ -15,11 +15,11 @@
 //! current batch). Slots readable at any time, even after SIGKILL: [`slots_written`].
 //! The consumer owns `tail` and advances it only when the frame with those slots is in the dataset file. The producer looks at
 //! `tail` only when it enters a half of the ring, and then waits until that whole half is free.
+//! All multi-byte fields are little-endian.
 //!
 //! Where the recorder allows it ([`CONTROL_OFF_REPEATS`]), a thread whose blocks repeat themselves writes its batches *beside* the ring, to one of
 //! two places in its header in turn ([`RING_OFF_SIDES`]), and moves what is full to the current batch of the ring, with [`EVENT_REPEAT`]
 //! in place of repetitions, until that batch is full too. One word says all of it ([`RingHead`]), so that nothing is there twice or not at all.
-//! All multi-byte fields are little-endian.
 //!
 //! Code between whose references no jump stands writes them as a *block*: a header and the addresses ([`W0_BLOCK`]). The cursor
 //! moves when the last address is stored, and a batch is zero before it is written, so that those of a block which its producer
@@ -352,6 +352,28 @@ mod tests {
             }
         }
         assert_eq!(slots_written(64, u64::MAX, 0, 0), 64, "a corrupt header must not panic");
+    }
+
+    #[test]
+    fn what_stands_beside_a_ring_counts_apart() {
+        let (base, bytes) = (0x7000_0000_1000u64, RING_BYTES_MIN);
+        for (side, offset) in [(1, RING_OFF_SIDES), (2, RING_OFF_SIDES + RING_SIDES_STEP)] {
+            let head = RingHead { slots: 7 * BATCH_SLOTS, kept: 20, side };
+            assert_eq!((RingHead::of(head.word()), head.side_offset()), (head, Some(offset)));
+            let begin = base - RING_HEADER_BYTES + offset;
+            for into in 0..=BATCH_SLOTS {
+                let cursor = begin + into * SLOT_BYTES;
+                assert_eq!(slots_written(head.word(), cursor, base, bytes), 7 * BATCH_SLOTS + 20);
+                assert_eq!(head.beside(cursor, base), into);
+                assert_eq!(RingHead { side: 3 - side, ..head }.beside(cursor, base), 0, "it was moved");
+            }
+            assert!(
+                begin.is_multiple_of(BATCH_SLOTS * SLOT_BYTES)
+                    && offset + BATCH_SLOTS * SLOT_BYTES <= RING_HEADER_BYTES
+            );
+            assert!(!(offset..offset + BATCH_SLOTS * SLOT_BYTES).contains(&RING_OFF_JOURNAL));
+        }
+        assert_eq!(RingHead::of(u64::MAX), RingHead { slots: HEAD_SLOTS_MASK, kept: BATCH_SLOTS, side: 0 });
     }
 
     #[test]

@@ -212,3 +212,61 @@ fn begun(slots: &[[u64; 2]]) -> Option<(u64, u64)> {
 fn journal_at(record: u64) -> u64 {
     RING_OFF_JOURNAL + record * RING_JOURNAL_BYTES
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring in memory whose thread had this head, and beside it `written` slots of a batch and a begun block.
+    fn ring(head: RingHead, written: u64) -> Ring {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(RING_HEADER_BYTES + RING_BYTES_MIN).unwrap();
+        let map = SharedMap::of_file(&file, RING_HEADER_BYTES + RING_BYTES_MIN, true).unwrap();
+        let ring = Ring { map, slots: RING_BYTES_MIN / SLOT_BYTES, base: 0x7000_0000_1000 };
+        let side = head.side_offset().unwrap();
+        ring.store(RING_OFF_BATCH_HEAD, head.word());
+        ring.store(RING_OFF_CURSOR, ring.base - RING_HEADER_BYTES + side + written * SLOT_BYTES);
+        ring.store(side, W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT);
+        (1..written).for_each(|slot| ring.store(side + slot * SLOT_BYTES, 0x1000 + slot));
+        let begun = side + written * SLOT_BYTES;
+        [W0_BLOCK | 5 << W0_KIND_SHIFT | 7, 0x2000, 0x3000].iter().enumerate().for_each(|(i, word)| {
+            ring.store(begun + 8 * i as u64, *word);
+        });
+        ring
+    }
+
+    #[test]
+    fn a_batch_beside_a_ring_is_moved_once_however_often_that_is_begun() {
+        for (kept, side, written) in [(0, 1, 1), (20, 2, 30), (64, 1, 61), (1, 2, 3)] {
+            let head = RingHead { slots: 3 * BATCH_SLOTS, kept, side };
+            let begin = (head.slots + kept).next_multiple_of(BATCH_SLOTS);
+            let ring = ring(head, written);
+            assert!(ring.has_side() && ring.begun_behind(head.slots + kept) == Some(0));
+            for _ in 0..2 {
+                ring.append_side();
+                assert_eq!(ring.final_head(), begin + written + 2, "two of five addresses were stored");
+                let mut slots = vec![[0; 2]; written as usize + 2];
+                assert!(ring.copy(begin, &mut slots));
+                assert!((1..written).all(|slot| slots[slot as usize][0] == 0x1000 + slot));
+                let block = [[W0_BLOCK | 2 << W0_KIND_SHIFT | 7, 0x2000], [0x3000, 0]];
+                assert_eq!(slots[written as usize..], block);
+            }
+            if (1..BATCH_SLOTS).contains(&kept) {
+                let mut pad = [[0; 2]];
+                assert!(ring.copy(head.slots + kept, &mut pad) && pad[0][0] == W0_EVENT | EVENT_PAD << W0_KIND_SHIFT);
+            }
+        }
+    }
+
+    #[test]
+    fn a_recorder_killed_while_it_moves_a_batch_moves_it_again() {
+        let head = RingHead { slots: 3 * BATCH_SLOTS, kept: 20, side: 1 };
+        let ring = ring(head, 30);
+        ring.append_side();
+        // All its stores but the last, which makes the others true.
+        ring.store(RING_OFF_BATCH_HEAD, head.word());
+        assert_eq!(ring.final_head(), head.slots + 20);
+        ring.append_side();
+        assert_eq!(ring.final_head(), 4 * BATCH_SLOTS + 32);
+    }
+}

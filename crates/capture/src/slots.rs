@@ -147,11 +147,6 @@ impl Decoder {
         let used = payload.len() + 1;
         match w0 >> W0_KIND_SHIFT {
             EVENT_PAD => return Some(0),
-            EVENT_STAMP => {
-                self.last_stamp = w1;
-                sink.stamp(w1);
-                return Some(used);
-            }
             EVENT_MORE => {
                 let pending = self.pending.as_mut().filter(|p| p.text.len() < TEXT_MAX);
                 pending.into_iter().for_each(|p| p.text.extend(payload.iter().flatten().flat_map(|w| w.to_le_bytes())));

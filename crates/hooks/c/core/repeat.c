@@ -120,14 +120,14 @@ static void forget(struct hn_repeats *f) {
 /* Whether batches like this one, which lies in the ring, are to be written beside it. */
 static bool is_worth(struct hn_thread *t, const hn_slot *batch) {
     struct hn_repeats *f = &t->repeats;
-    hn_slot short_[HN_BATCH_SLOTS];
+    hn_slot shorter[HN_BATCH_SLOTS];
     if (f->waited < f->wait) {
         f->waited++;
         return false;
     }
     forget(f);
     f->waited = f->poor = 0;
-    bool worth = shorten(f, batch, short_, WORTH / 2);
+    bool worth = shorten(f, batch, shorter, WORTH / 2);
     f->wait = worth ? 0 : f->wait * 2 + 1 < WAIT_MAX ? f->wait * 2 + 1 : WAIT_MAX;
     forget(f);
     return worth;

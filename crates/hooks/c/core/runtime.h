@@ -10,12 +10,10 @@
 #include <stdint.h>
 
 #include "product.h"
-#include "ring_layout.h"
-#define HN_BATCH_BYTES (HN_BATCH_SLOTS * HN_SLOT_BYTES)
-/* Bytes of the largest block of references. */
-#define HN_BLOCK_BYTES ((HN_BLOCK_REFS_MAX / 2 + 1) * HN_SLOT_BYTES)
 #include "repeat.h"
+#include "ring_layout.h"
 
+#define HN_BATCH_BYTES (HN_BATCH_SLOTS * HN_SLOT_BYTES)
 #define HN_NO_PARENT UINT32_MAX
 #define HN_STACK_MAX 256
 
@@ -145,7 +143,7 @@ void hnrt_at_unannounce(struct hn_thread *parent);
 void hnrt_at_created(void);                    /* by the calling thread, or not */
 void hnrt_at_attach(struct hn_thread *first);  /* the initial thread is known, and has done nothing yet */
 bool hnrt_at_batch(struct hn_thread *t);       /* before a batch is begun; whether nobody looks back from it */
-void hnrt_at_batch_moved(struct hn_thread *t, const void *from, const void *to);
+void hnrt_at_batch_moved(struct hn_thread *t, const void *from, const void *to); /* to where the next one will follow it */
 void hnrt_at_thread_end(struct hn_thread *t);  /* before its last events */
 void hnrt_at_process_end(void);
 void hnrt_at_phase_begin(const char *name);    /* after it was logged */

@@ -118,16 +118,13 @@ impl Blocks {
 pub fn decode(slots: &[[u64; 2]], blocks: &Blocks) -> Vec<Item> {
     let (mut items, mut stamp) = (Vec::new(), 0);
     for (number, batch) in slots.chunks(BATCH_SLOTS as usize).enumerate() {
-        let (kind, w1) = (batch[0][0], batch[0][1]);
-        assert_eq!(kind, W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, "batch {number} has no stamp");
-        assert!(w1 >= stamp, "stamps rise");
-        stamp = w1;
-        decode_batch(&batch[1..], blocks, &mut items);
+        assert_eq!(batch[0][0], W0_EVENT | EVENT_STAMP << W0_KIND_SHIFT, "batch {number} has no stamp");
+        decode_batch(batch, blocks, &mut items, &mut stamp);
     }
     items
 }
 
-fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>) {
+fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>, stamp: &mut u64) {
     let mut stamped = items.len();
     let (mut last, mut strides, mut of): (Vec<[u64; 2]>, Vec<[u64; 2]>, _) = (Vec::new(), Vec::new(), 0);
     while let Some(([w0, w1], after)) = rest.split_first() {
@@ -141,7 +138,8 @@ fn decode_batch(mut rest: &[[u64; 2]], blocks: &Blocks, items: &mut Vec<Item>) {
                 return;
             }
             if kind == EVENT_STAMP {
-                stamped = items.len();
+                assert!(*w1 > *stamp, "stamps rise");
+                (stamped, *stamp) = (items.len(), *w1);
                 rest = after;
                 continue;
             }

@@ -2,7 +2,7 @@
 """What recording costs, how small the data is, how fast it is read and evaluated: one table, with everything that is
 needed to run it again. Nothing here is a test: it prints, it does not judge.
 
-    run.py [--size XS|S|M] [--homenode PATH] [--kernels lu,sor,radix] [--folder DIR]
+    run.py [--size XS|S|M] [--homenode PATH] [--kernels lu,sor,radix] [--tables capture,report,...] [--folder DIR]
 
 At size M (the slow tier) every native run of the gcc -O2 builds takes at least a second on two cores.
 """
@@ -20,45 +20,52 @@ from measure import Bench
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPILERS = ("gcc", "clang")
 LEVELS = ("-O2", "-O3")
+TABLES = ("capture", "report", "sweep", "policies", "virtual", "examples", "peer")
 PEER_ARGUMENTS = {"lu": ["-n", "128"], "sor": ["-n", "258", "-i", "2"], "radix": ["-n", "65536"]}
 
 
 def capture_table(bench, kernels):
-    """Native against counting against recording, for each kernel, compiler and level."""
+    """Native against counting against recording, for each kernel, compiler and level; how small the data is and how fast it is read, for
+    one of each kernel, as compilers hardly change that."""
     rows, datasets = [], []
     for kernel in kernels:
         for compiler in COMPILERS:
             for level in LEVELS:
-                row, dataset = capture_row(bench, kernel, compiler, level)
-                rows.append(row)
+                row, dataset, refs = capture_row(bench, kernel, compiler, level)
                 if (compiler, level) == ("gcc", "-O2"):
+                    row += data_columns(bench, dataset, refs)
                     datasets.append((kernel, dataset))
                 else:
+                    row += ("", "", "")
                     bench.remove(dataset)
+                rows.append(row)
     head = ("kernel", "compiler", "native s", "references", "counting s", "x", "recording s", "x", "B/ref", "compact B/ref",
             "M refs/s read")
-    measure.table("capture (x: times native; goals: counting 9 where native vectorises, 6 where not; recording 20; B/ref 0.25 on lu "
-                  "and sor, 1.5 on radix after compact; read 130 M refs/s a core)", head, rows)
+    measure.table("capture (x: times native; goals: recording lu 9, with -O3 15, with clang 22, sor 5, radix 12; counting lu 4, with clang 11, "
+                  "sor and radix 2.5; B/ref .02 on lu and sor, 1.1 on radix; read 130 M refs/s a core)", head, rows)
     return datasets
 
 
 def capture_row(bench, kernel, compiler, level):
+    """What a program takes natively, counting and recording; its dataset; the references in it."""
     arguments = [kernel, "-s", bench.size, "-p", bench.threads]
     native = bench.native(compiler, level, arguments)
     program = bench.program(compiler, level, kernel, hooks=True)
     counting = bench.json("record", "--count-only", "--json", "--", program, *arguments[1:])
     dataset = bench.folder / f"{kernel}-{compiler}{level}.hnt"
     recording = bench.json("record", "--force", "--json", "-o", dataset, "--", program, *arguments[1:])
-    record_s = recording["run_seconds"] + recording["finish_seconds"]
-    refs = recording["refs"]
+    record_s, refs = recording["run_seconds"] + recording["finish_seconds"], recording["refs"]
+    row = (kernel, f"{compiler} {level}", f"{native:.3f}", f"{refs:,}", f"{counting['run_seconds']:.3f}",
+           f"{counting['run_seconds'] / native:.1f}", f"{record_s:.3f}", f"{record_s / native:.1f}")
+    return row, dataset, refs
+
+
+def data_columns(bench, dataset, refs):
+    """Bytes a reference as recorded and after compact, and millions of references read a second."""
     before = bench.bytes_of(dataset) / refs
     bench.run("compact", dataset)
     after = bench.bytes_of(dataset) / refs
-    read_s = bench.seconds("info", dataset)
-    row = (kernel, f"{compiler} {level}", f"{native:.3f}", f"{refs:,}", f"{counting['run_seconds']:.3f}",
-           f"{counting['run_seconds'] / native:.1f}", f"{record_s:.3f}", f"{record_s / native:.1f}", f"{before:.4f}",
-           f"{after:.4f}", f"{refs / read_s / 1e6:.0f}")
-    return row, dataset
+    return f"{before:.4f}", f"{after:.4f}", f"{refs / bench.seconds('info', dataset) / 1e6:.0f}"
 
 
 def report_table(bench, datasets):
@@ -112,6 +119,25 @@ def sweep_table(bench, datasets):
             "refs x conf/s/worker", "refs x conf/s all in")
     measure.table("sweep (goal: 1e10 references x configurations / s a core with AVX-512, cutting 3 ns/ref without the merge)",
                   head, rows)
+
+
+def policies_table(bench, datasets):
+    """What policies cost beside the optimum, on one machine at one block size, from start to end by one worker."""
+    rows = []
+    for name, dataset in datasets:
+        alone = None
+        for policies in ("none", "first-touch", "ace", "ace(1..4)"):
+            study = bench.folder / "policies.toml"
+            asked = "" if policies == "none" else f'policies = ["{policies}"]\n'
+            study.write_text(f'traces = ["{pathlib.Path(dataset).resolve()}"]\nblocks = 4096\nmachines = ["butterfly"]\n{asked}')
+            out = bench.folder / "bench.sweep"
+            done = bench.json("sweep", study, "-o", out, "--workers", 1, "--json", "--force")
+            seconds = done["seconds"]["last_call"]
+            alone = alone or seconds
+            rows.append((name, policies, f"{done['traces'][0]['refs']:,}", f"{seconds:.2f}", f"{seconds / alone:.2f}"))
+            bench.remove(out)
+    measure.table("sweep of policies, one machine and one block size (goals: one policy 1.5 times the optimum alone, each further one 0.1 more)",
+                  ("dataset", "policies", "references", "s", "x"), rows)
 
 
 VIRTUAL = {"em3d": ("-p", "8"), "lu": ("-p", "8", "-n", "128"), "radix": ("-p", "8", "-n", "131072")}
@@ -168,11 +194,14 @@ def main():
     parser.add_argument("--homenode", type=pathlib.Path, default=target / "release/homenode")
     parser.add_argument("--kernels", default="lu,sor,radix")
     parser.add_argument("--threads", default="2")
+    parser.add_argument("--tables", default=",".join(TABLES), help="some of them; all if it is not given: %(default)s")
     parser.add_argument("--folder", type=pathlib.Path, help="where datasets go; default a temporary folder")
     options = parser.parse_args()
     if not options.homenode.is_file():
         parser.error(f"no such command: {options.homenode}")
-    kernels = options.kernels.split(",")
+    kernels, tables = options.kernels.split(","), options.tables.split(",")
+    if unknown := set(tables) - set(TABLES):
+        parser.error(f"no such table: {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
     with tempfile.TemporaryDirectory(prefix="homenode-bench-") as temporary:
         bench = Bench(ROOT, options.homenode.resolve(), options.folder or pathlib.Path(temporary), options.size, options.threads)
         print(f"homenode bench, size {options.size}, {os.cpu_count()} processors, {platform.platform()}, {measure.processor()}")
@@ -180,12 +209,16 @@ def main():
             print("At this size programs end within milliseconds: most of the x below is start-up. --size M is what the goals mean.")
         for compiler in COMPILERS:
             print(measure.first_line([compiler, "--version"]))
-        datasets = capture_table(bench, kernels)
-        report_table(bench, datasets + memory_datasets(bench))
-        sweep_table(bench, datasets)
-        virtual_table(bench)
-        measure.examples(bench.size, datasets)
-        peer_table(bench, kernels)
+        if "capture" in tables:
+            datasets = capture_table(bench, kernels)
+        else:
+            datasets = [(kernel, capture_row(bench, kernel, "gcc", "-O2")[1]) for kernel in kernels if set(tables) - {"virtual", "peer"}]
+        made = {"report": lambda: report_table(bench, datasets + memory_datasets(bench)), "sweep": lambda: sweep_table(bench, datasets),
+                "policies": lambda: policies_table(bench, datasets), "virtual": lambda: virtual_table(bench),
+                "examples": lambda: measure.examples(bench.size, datasets), "peer": lambda: peer_table(bench, kernels)}
+        for name in TABLES[1:]:
+            if name in tables:
+                made[name]()
         bench.print_commands()
 
 

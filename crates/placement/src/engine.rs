@@ -6,6 +6,7 @@
 use crate::access::Access;
 use crate::events::{COPY, EventCounts, MOVE};
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
+use homenode_base::NodeId;
 use homenode_machine::{Location, Machine};
 
 /// One access to one block of a [`BlockEngine`].
@@ -56,6 +57,8 @@ pub trait BlockEngine: Send {
     /// What would happen to a block at these accesses, in order, from its present state, which stays as it is. Returns
     /// the location that would serve the last one; `None` for no accesses. The live loop asks this before it acts.
     fn probe(&self, slot: u32, accesses: &[Access], sink: &mut dyn Sink) -> Option<Location>;
+    /// What [`Policy::settled`] says of a block and a node. Panics if the slot was never opened.
+    fn settled(&self, slot: u32, node: NodeId) -> Option<[Location; 2]>;
     /// Makes a slot that of another block, or of the same one again, in the state before its first access: the live loop
     /// forgets blocks, and learns that others have moved them.
     fn reopen(&mut self, slot: u32, block: u64, home: Option<Location>);
@@ -166,6 +169,13 @@ impl<P: Policy> BlockEngine for Table<'_, P> {
         let mut state = slot.state.clone();
         let ask = |a| decide(&self.policy, &context, &mut state, a, &mut sink, |_, _, _| {});
         accesses.iter().map(ask).last()
+    }
+    fn settled(&self, slot: u32, node: NodeId) -> Option<[Location; 2]> {
+        let phases = self.phases.get(slot as usize).map_or(&[][..], |p| p);
+        let slot = &self.slots[slot as usize];
+        let (machine, block_bytes) = (self.machine, self.block_bytes);
+        let context = BlockContext { machine, block: slot.block, block_bytes, home: slot.home, phases };
+        self.policy.settled(&context, &slot.state, node)
     }
     fn reopen(&mut self, slot: u32, block: u64, home: Option<Location>) {
         let context = BlockContext { machine: self.machine, block, block_bytes: self.block_bytes, home, phases: &[] };

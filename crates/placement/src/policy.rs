@@ -1,5 +1,6 @@
 //! On-line policies: one trait for the plain engine, the folded engine and the live loop.
 use crate::access::Access;
+use homenode_base::NodeId;
 use homenode_machine::{Location, Machine};
 
 /// What became of an action: live calls fail and take time, and a policy must cope.
@@ -84,5 +85,13 @@ pub trait Policy: Send + Sync {
     #[inline]
     fn together(&self, _: &BlockContext<'_>, _: &Self::State, access: &Access) -> u32 {
         access.weight
+    }
+
+    /// Where reads and writes by processors of this node are served if the block is settled for it: as long as nobody else
+    /// accesses it, no access of class `Read` or `Write` changes anything, whatever their number and order. `None` where
+    /// that is not known, as with policies that look at times: who asks then goes on step by step.
+    #[inline]
+    fn settled(&self, _: &BlockContext<'_>, _: &Self::State, _: NodeId) -> Option<[Location; 2]> {
+        None
     }
 }

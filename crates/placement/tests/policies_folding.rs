@@ -1,11 +1,12 @@
 //! An access of weight w is w accesses: for every policy of the registry, whatever it counts and whenever it looks.
 mod common;
-use common::slow::{choices, engine_tally, fold};
+use common::slow::{choices, engine_tally, fold, references};
 use common::{cases, machine, random_trace};
 use homenode_base::{NodeId, Rng, VirtualTime};
-use homenode_machine::{AccessClass, Machine};
+use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::policies::{self, By, Choice};
-use homenode_placement::{Access, AccessKind};
+use homenode_placement::{Access, AccessKind, BlockEngine, Outcome, Sink};
+use std::collections::BTreeSet;
 
 /// Single accesses of all classes in runs; time jumps now and then.
 fn runs(rng: &mut Rng, nodes: usize) -> Vec<Access> {
@@ -110,4 +111,69 @@ fn policies_look_at_what_they_declare() {
             }
         }
     }
+}
+
+/// What a policy asks for.
+#[derive(Default)]
+struct Asked(Vec<(Option<Location>, Location)>);
+
+impl Asked {
+    fn done(&mut self, from: Option<Location>, to: Location) -> Outcome {
+        self.0.push((from, to));
+        Outcome::Done
+    }
+}
+
+impl Sink for Asked {
+    fn place(&mut self, at: Location) -> Outcome {
+        self.done(None, at)
+    }
+    fn replicate(&mut self, from: Location, to: Location) -> Outcome {
+        self.done(Some(from), to)
+    }
+    fn migrate(&mut self, from: Location, to: Location) -> Outcome {
+        self.done(Some(from), to)
+    }
+    fn drop_copy(&mut self, at: Location) -> Outcome {
+        self.done(Some(at), at)
+    }
+}
+
+/// What is asked for, and where the last access is served.
+fn probe(engine: &dyn BlockEngine, accesses: &[Access]) -> (Vec<(Option<Location>, Location)>, Option<Location>) {
+    let mut asked = Asked::default();
+    let at = engine.probe(0, accesses, &mut asked);
+    (asked.0, at)
+}
+
+/// A block that is settled for a node is served as was said, whatever the node does, and goes on as if it had done nothing.
+#[test]
+fn settled_blocks_stay_as_they_are_until_others_come() {
+    let mut rng = Rng::new(0x5e77);
+    let mut seen = BTreeSet::new();
+    for m in machines() {
+        for choice in choices().iter().filter(|c| c.engine(&m, 1).is_ok()) {
+            for _ in 0..cases(200) {
+                let mut engine = choice.engine(&m, 1).expect("it was had just now");
+                engine.open(7, None);
+                for access in references(&mut rng, m.nodes(), 20) {
+                    engine.step(0, &access, &mut Asked::default());
+                    let Some(places) = engine.settled(0, access.node) else { continue };
+                    seen.insert(choice.spec.name);
+                    let own = |a: Access| Access { node: access.node, weight: 1 + a.weight * (a.t.0 as u32 % 5), ..a };
+                    let own: Vec<Access> = references(&mut rng, m.nodes(), 6).into_iter().map(own).collect();
+                    let others = references(&mut rng, m.nodes(), 6);
+                    for n in 1..=own.len() {
+                        let at = places[own[n - 1].kind as usize];
+                        assert_eq!(probe(&*engine, &own[..n]), (vec![], Some(at)), "{choice}\n{own:?}");
+                    }
+                    let both = [own, others.clone()].concat();
+                    assert_eq!(probe(&*engine, &both), probe(&*engine, &others), "{choice}\n{both:?}");
+                }
+            }
+        }
+    }
+    let timeless = |s: &&&policies::Spec| !s.decides_by.contains(&By::Time);
+    let expected: BTreeSet<_> = policies::ALL.iter().filter(timeless).map(|s| s.name).collect();
+    assert!(seen.is_superset(&expected), "{seen:?}");
 }

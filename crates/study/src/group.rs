@@ -3,6 +3,7 @@ use crate::fold::coarse::{Coarse, Ops, Shared};
 use crate::fold::strict::Strict;
 use crate::fold::turns::TurnFold;
 use crate::fold::{Levels, Visitor};
+use crate::jobs::online::{Level, Online};
 use crate::jobs::protocols;
 use crate::jobs::{
     BoundsJob, CountersJob, Job, PhasesJob, PolicyJob, ProtocolJobs, SoloJob, StaticJob, WantedRows, priced,
@@ -19,12 +20,18 @@ use pulp::Arch;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+/// Policies are told of accesses as they come where a region has at most so many blocks: what they know of these stays in a
+/// second-level cache.
+const ONLINE_BLOCKS_MAX: u64 = 1 << 14;
+
 /// Machines with one stream and one binding.
 pub(crate) struct Group<'m> {
     pub(crate) stream: usize,
     pub(crate) machines: Vec<usize>,
     /// The one that adds up most, and one for policies that look at times; whichever has something to do.
     folds: Vec<(Strict, Jobs<'m>)>,
+    /// On-line policies, again one for those that look at times, at sizes of which a region has few enough blocks.
+    online: Vec<Online<'m>>,
     /// For protocols of page coherence.
     turns: Option<(TurnFold, ProtocolJobs<'m>)>,
     /// For the optimum with replication.
@@ -88,48 +95,59 @@ impl<'m> Group<'m> {
         let levels = Levels::new(&blocks, skipped, head.format.unit_shift, head.format.region_shift);
         let hits = matches!(head.key, Key::Events(_));
         let fold = |timed: bool| {
-            let mut of: Vec<Vec<Box<dyn Job + 'm>>> = Vec::new();
+            let (mut of, mut policies) = (Vec::new(), Vec::new());
             for block_bytes in question.blocks.iter().copied() {
                 let able = machines.iter().copied().filter(|m| question.usable(*m, block_bytes));
-                of.push(JobFactory::new(question, block_bytes, able.collect(), hits).jobs(timed));
+                let factory = JobFactory::new(question, block_bytes, able.collect(), hits);
+                let (mut jobs, mut online) = (factory.jobs(timed), factory.policies(timed));
+                if (1 << head.format.region_shift) / block_bytes > ONLINE_BLOCKS_MAX {
+                    jobs.extend(online.drain(..).map(|job| Box::new(job) as Box<dyn Job + 'm>));
+                }
+                of.push(jobs);
+                policies.push(online);
             }
             let jobs = Jobs { of, touched: vec![0; question.blocks.len()] };
-            let periods = question.policies.iter().filter_map(Choice::period).collect();
-            (Strict::new(levels.clone(), head.format, nodes.clone(), hits, timed.then_some(periods)), jobs)
+            let periods: Vec<u64> = question.policies.iter().filter_map(Choice::period).collect();
+            let periods = timed.then_some(periods);
+            let online = Online::new(&levels, policies, head.format, nodes.clone(), hits, periods.clone());
+            ((Strict::new(levels.clone(), head.format, nodes.clone(), hits, periods), jobs), online)
         };
         let turns = (!question.protocols.is_empty()).then(|| {
             let periods = question.protocols.iter().filter_map(protocols::period).collect();
             let fold = TurnFold::new(&levels, head.format, nodes.clone(), periods);
             (fold, ProtocolJobs::new(question, &machines))
         });
-        let mut folds = vec![fold(false)];
-        if question.timed() && turns.is_none() {
-            folds.push(fold(true));
-        }
+        let timed: &[bool] = if question.timed() && turns.is_none() { &[false, true] } else { &[false] };
+        let (mut folds, mut online): (Vec<_>, Vec<_>) = timed.iter().map(|timed| fold(*timed)).unzip();
+        online.retain(|fold| !fold.levels.is_empty());
         let coarse = fast(question, &machines, hits).map(|optima| {
             let reads_cost = question.start != Start::FreeSet;
             let places = question.blocks.len();
             (Coarse::new(levels, places, head.format, nodes.clone(), reads_cost, question.fold_bytes), optima)
         });
         // One fold at least, since it counts accesses and blocks.
-        let first = coarse.is_none() && turns.is_none();
+        let first =
+            coarse.is_none() && turns.is_none() && online.first().is_none_or(|fold| fold.levels.len() < blocks.len());
         let mut at = 0;
         folds.retain(|(_, jobs)| {
             at += 1;
             jobs.of.iter().any(|jobs| !jobs.is_empty()) || (first && at == 1)
         });
-        Group { stream, folds, turns, coarse, machines }
+        Group { stream, folds, online, turns, coarse, machines }
     }
 
     /// One region, whole.
     pub(crate) fn region(&mut self, partition: &Partition, region: usize) -> Result<(), StudyError> {
-        let Group { folds, turns, coarse, .. } = self;
+        let Group { folds, online, turns, coarse, .. } = self;
+        let number = partition.head.regions[region];
         partition.read(self.stream, region, &mut |words| {
             folds.iter_mut().for_each(|(fold, _)| fold.records(words));
+            online.iter_mut().for_each(|fold| fold.records(number, words));
             turns.iter_mut().for_each(|(fold, jobs)| fold.records(words, jobs));
             coarse.iter_mut().for_each(|(fold, optima)| fold.records(words, optima));
         })?;
-        folds.iter_mut().for_each(|(fold, jobs)| fold.region(partition.head.regions[region], jobs));
+        folds.iter_mut().for_each(|(fold, jobs)| fold.region(number, jobs));
+        online.iter_mut().for_each(|fold| fold.region(number));
         turns.iter_mut().for_each(|(fold, jobs)| fold.region(jobs));
         coarse.iter_mut().for_each(|(fold, optima)| fold.region(optima));
         Ok(())
@@ -139,7 +157,8 @@ impl<'m> Group<'m> {
         match (&self.coarse, &self.turns, self.folds.first()) {
             (Some((fold, _)), _, _) => fold.accesses.iter().sum(),
             (_, Some((fold, _)), _) => fold.accesses.iter().sum(),
-            (None, None, first) => first.map_or(0, |(fold, _)| fold.accesses.iter().sum()),
+            (None, None, Some((fold, _))) => fold.accesses.iter().sum(),
+            (None, None, None) => self.online.first().map_or(0, |fold| fold.accesses.iter().sum()),
         }
     }
     /// Blocks of a level touched so far.
@@ -147,7 +166,8 @@ impl<'m> Group<'m> {
         match (&self.coarse, &self.turns, self.folds.first()) {
             (Some((fold, _)), _, _) => fold.touched[level],
             (_, Some((_, jobs)), _) => jobs.touched(level),
-            (None, None, first) => first.map_or(0, |(_, jobs)| jobs.touched[level]),
+            (None, None, Some((_, jobs))) => jobs.touched[level],
+            (None, None, None) => self.online.first().and_then(|fold| fold.touched(level)).unwrap_or(0),
         }
     }
     /// All rows, in no order.
@@ -157,6 +177,12 @@ impl<'m> Group<'m> {
             for (jobs, bytes) in jobs.of.iter().zip(blocks) {
                 rows.extend(jobs.iter().flat_map(|job| job.rows(*bytes, fold.accesses)));
             }
+        }
+        for fold in &self.online {
+            let rows_of = |level: &Level<'_>| {
+                level.jobs.iter().flat_map(|told| told.job.rows(blocks[level.place], fold.accesses)).collect::<Vec<_>>()
+            };
+            rows.extend(fold.levels.iter().flat_map(rows_of));
         }
         rows.extend(self.turns.iter().flat_map(|(_, jobs)| jobs.rows(blocks)));
         if let Some((fold, optima)) = &self.coarse {
@@ -224,12 +250,26 @@ impl<'m> JobFactory<'m> {
         EventCounts::new(&POLICIES, paths.clone())
     }
 
-    /// Jobs of policies that look at times, or of the others.
+    /// On-line policies that look at times, or the others.
+    fn policies(&self, timed: bool) -> Vec<PolicyJob<'m>> {
+        let mut jobs = Vec::new();
+        for (policy, choice) in self.choices(timed).filter(|(_, choice)| !choice.spec.needs_homes) {
+            self.policy(policy, choice, &mut jobs);
+        }
+        jobs
+    }
+
+    fn choices(&self, timed: bool) -> impl Iterator<Item = (u32, &'m Choice)> {
+        let choices = (0..).zip(&self.question.policies);
+        choices.filter(move |(_, choice)| choice.spec.decides_by.contains(&By::Time) == timed)
+    }
+
+    /// Everything but on-line policies: what looks at times, or the rest.
     fn jobs(&self, timed: bool) -> Vec<Box<dyn Job + 'm>> {
         let mut jobs: Vec<Box<dyn Job + 'm>> = Vec::new();
-        for (policy, choice) in self.question.policies.iter().enumerate() {
-            if choice.spec.decides_by.contains(&By::Time) == timed {
-                self.policy(policy, choice, &mut jobs);
+        for (policy, choice) in self.choices(timed) {
+            if let Some(window) = choice.phase() {
+                self.phases(policy, choice, window, &mut jobs);
             }
         }
         if self.question.counters && !self.question.protocols.is_empty() {
@@ -244,32 +284,34 @@ impl<'m> JobFactory<'m> {
         jobs
     }
 
-    fn policy(&self, policy: usize, choice: &Choice, jobs: &mut Vec<Box<dyn Job + 'm>>) {
-        let (question, block_bytes) = (self.question, self.block_bytes);
+    /// The best homes by phase on each machine by itself.
+    fn phases(&self, policy: u32, choice: &Choice, window: u64, jobs: &mut Vec<Box<dyn Job + 'm>>) {
+        let block_bytes = self.block_bytes;
+        for &m in &self.machines {
+            let machine = &self.question.machines[m];
+            if choice.engine(machine, block_bytes).is_ok() {
+                let solver = PhaseStatic::new(machine, block_bytes, window);
+                jobs.push(Box::new(PhasesJob { machine: m as u32, policy, solver, tally: Tally::default() }));
+            }
+        }
+    }
+
+    /// One policy: once for all machines on which it decides alike.
+    fn policy(&self, policy: u32, choice: &Choice, jobs: &mut Vec<PolicyJob<'m>>) {
         let by_cost = choice.spec.decides_by.contains(&By::Cost);
         let mut alike: Vec<PolicyJob<'m>> = Vec::new();
         for &m in &self.machines {
-            let machine = &question.machines[m];
-            let Ok(engine) = choice.engine(machine, block_bytes) else { continue };
-            match (choice.spec.needs_homes, choice.phase()) {
-                (true, None) => continue,
-                (true, Some(window)) => {
-                    let solver = PhaseStatic::new(machine, block_bytes, window);
-                    let (machine, policy) = (m as u32, policy as u32);
-                    jobs.push(Box::new(PhasesJob { machine, policy, solver, tally: Tally::default() }));
-                    continue;
-                }
-                _ => {}
-            }
+            let machine = &self.question.machines[m];
+            let Ok(engine) = choice.engine(machine, self.block_bytes) else { continue };
             match alike.iter_mut().find(|job| !by_cost && job.machines[0].1.decides_as(machine)) {
                 Some(job) => job.machines.push((m as u32, machine)),
                 None => {
                     let (machines, counts) = (vec![(m as u32, machine)], self.counts(machine.nodes()));
-                    alike.push(PolicyJob { policy: policy as u32, machines, engine, counts });
+                    alike.push(PolicyJob { policy, machines, engine, counts });
                 }
             }
         }
-        jobs.extend(alike.into_iter().map(|job| Box::new(job) as Box<dyn Job + 'm>));
+        jobs.extend(alike);
     }
 
     fn fixed(&self, jobs: &mut Vec<Box<dyn Job + 'm>>) {

@@ -45,10 +45,14 @@ fn traces(threads: u32, n: usize) -> impl Strategy<Value = Vec<Merged>> {
     let times = prop_oneof![3 => Just(1_u64), 1 => 0..12_u64];
     let size = select(&[1_u32, 2, 4, 4, 4, 8, 8, 16, 0, 100][..]);
     let run = (thread, any::<u64>(), times, 0..100_u8, size, 0..2_u64);
+    // For so many runs the thread stays the same.
+    let turn = select(&[1_usize, 1, 30][..]);
     // A run has one or two references on average.
-    (writes, spread, base, vec(run, n / 2..n)).prop_map(|(writes, spread, base, runs)| {
+    (writes, spread, base, turn, vec(run, n / 2..n)).prop_map(|(writes, spread, base, turn, runs)| {
         let mut refs = Vec::new();
-        for (thread, at, times, what, size, step) in runs {
+        let threads: Vec<u32> = runs.iter().step_by(turn).map(|run| run.0).collect();
+        for (i, (_, at, times, what, size, step)) in runs.into_iter().enumerate() {
+            let thread = threads[i / turn];
             let (op, at) = (op(what, writes), base.wrapping_add(at % spread));
             refs.extend((0..times).map(|i| Merged { size, ..reference(thread, op, at.wrapping_add(i * step * 4)) }));
         }

@@ -22,6 +22,7 @@ use super::copies::Copies;
 use super::{Param, PolicyError, Spec, needs_global, needs_remote_access, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Policy, Sink};
+use homenode_base::NodeId;
 use homenode_machine::{Location, Machine};
 
 /// The policy's parameters, also those of `delay`.
@@ -72,6 +73,10 @@ impl Policy for Ace {
     type State = State;
     fn begin(&self, _: &BlockContext<'_>) -> State {
         State::default()
+    }
+    fn settled(&self, _: &BlockContext<'_>, state: &State, node: NodeId) -> Option<[Location; 2]> {
+        let given_up = || state.copies.nearest(node).filter(|_| state.frozen && state.copies.count() == 1);
+        state.copies.only_of(node).or_else(given_up).map(|at| [at; 2])
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {

@@ -48,6 +48,10 @@ impl Copies {
     fn only(&self) -> Option<Location> {
         if self.count() == 1 { self.kept() } else { None }
     }
+    /// Where the only copy is if that is on this node: nothing that its processors do is a fault then.
+    pub(super) fn only_of(&self, node: NodeId) -> Option<Location> {
+        (self.count() == 1 && self.nodes.contains(node)).then_some(Location::Node(node))
+    }
     /// Whether a write by this node is an invalidation: by a node without a copy, or with several nodes' copies present.
     pub(super) fn invalidated_by(&self, writer: NodeId) -> bool {
         self.nodes.len() != 1 || !self.nodes.contains(writer)

@@ -97,6 +97,10 @@ impl Policy for Delay {
             left => left.min(access.weight),
         }
     }
+    fn settled(&self, block: &BlockContext<'_>, state: &State, node: NodeId) -> Option<[Location; 2]> {
+        // Its own copy or none that counts: with neither, accesses are counted.
+        self.ace.settled(block, &state.ace, node)
+    }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {
         if !state.unmapped(access) {

@@ -15,6 +15,7 @@ use super::copies::Copies;
 use super::{Spec, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Policy, Sink};
+use homenode_base::NodeId;
 use homenode_machine::Location;
 
 pub(crate) static SPEC: Spec = Spec {
@@ -34,6 +35,9 @@ impl Policy for Dsm {
     type State = Copies;
     fn begin(&self, _: &BlockContext<'_>) -> Copies {
         Copies::default()
+    }
+    fn settled(&self, _: &BlockContext<'_>, copies: &Copies, node: NodeId) -> Option<[Location; 2]> {
+        copies.only_of(node).map(|at| [at; 2])
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, copies: &mut Copies, access: &Access, sink: &mut impl Sink) -> Location {

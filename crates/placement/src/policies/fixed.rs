@@ -35,6 +35,9 @@ impl Policy for Fixed {
     fn begin(&self, _: &BlockContext<'_>) -> Home {
         None
     }
+    fn settled(&self, _: &BlockContext<'_>, home: &Home, _: NodeId) -> Option<[Location; 2]> {
+        home.map(|at| [at; 2])
+    }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, home: &mut Home, _: &Access, sink: &mut impl Sink) -> Location {
         resident::serve(block, home, || self.0, sink)

@@ -3,6 +3,7 @@ use super::resident::{self, Home};
 use super::{Spec, needs_global, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
+use homenode_base::NodeId;
 use homenode_machine::Location;
 
 pub(crate) static SPEC: Spec = Spec {
@@ -25,6 +26,9 @@ impl Policy for Global {
     type State = Home;
     fn begin(&self, _: &BlockContext<'_>) -> Home {
         None
+    }
+    fn settled(&self, _: &BlockContext<'_>, home: &Home, _: NodeId) -> Option<[Location; 2]> {
+        home.map(|at| [at; 2])
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, home: &mut Home, _: &Access, sink: &mut impl Sink) -> Location {

@@ -3,6 +3,7 @@ use super::resident::{self, Home, toucher};
 use super::{Spec, needs_remote_access, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
+use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location};
 
 pub(crate) static SPEC: Spec = Spec {
@@ -25,6 +26,9 @@ impl Policy for MigrateOnWrite {
     type State = Home;
     fn begin(&self, _: &BlockContext<'_>) -> Home {
         None
+    }
+    fn settled(&self, _: &BlockContext<'_>, home: &Home, node: NodeId) -> Option<[Location; 2]> {
+        home.filter(|at| *at == Location::Node(node)).map(|at| [at; 2])
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, home: &mut Home, access: &Access, sink: &mut impl Sink) -> Location {

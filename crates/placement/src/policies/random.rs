@@ -34,6 +34,9 @@ impl Policy for Random {
     fn begin(&self, _: &BlockContext<'_>) -> Home {
         None
     }
+    fn settled(&self, _: &BlockContext<'_>, home: &Home, _: NodeId) -> Option<[Location; 2]> {
+        home.map(|at| [at; 2])
+    }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, home: &mut Home, _: &Access, sink: &mut impl Sink) -> Location {
         resident::serve(block, home, || Location::Node(self.home(block)), sink)

@@ -2,6 +2,7 @@
 mod bounds;
 mod counters;
 mod fixed;
+pub(crate) mod online;
 mod phases;
 mod policy;
 pub(crate) mod protocols;

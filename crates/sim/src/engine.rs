@@ -186,11 +186,7 @@ impl Priced {
         self.blocks.extend_from_slice(&other.blocks);
         self.cost_of.resize(self.cost_of.len().max(other.cost_of.len()), TotalCost::ZERO);
         self.cost_of.iter_mut().zip(&other.cost_of).for_each(|(sum, more)| *sum += *more);
-        let (totals, more) = (&mut self.totals, &other.totals);
-        totals.memory_accesses += more.memory_accesses;
-        totals.transfers += more.transfers;
-        totals.transfer_cost += more.transfer_cost;
-        totals.spin_cost += more.spin_cost;
+        self.totals.absorb(&other.totals);
     }
     /// Total of one policy, transfers included.
     pub fn total(&self, policy: usize) -> TotalCost {

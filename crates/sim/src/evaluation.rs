@@ -175,6 +175,16 @@ pub struct Totals {
     pub hits: Option<HitTotals>,
 }
 
+impl Totals {
+    /// Adds what a replay of blocks of other colours found, of which somebody else has counted the references.
+    pub(crate) fn absorb(&mut self, other: &Totals) {
+        self.memory_accesses += other.memory_accesses;
+        self.transfers += other.transfers;
+        self.transfer_cost += other.transfer_cost;
+        self.spin_cost += other.spin_cost;
+    }
+}
+
 /// Hits in last levels by what processors wait for. They cost the same wherever blocks live, and are in no total of policies and
 /// bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -126,3 +126,20 @@ proptest! {
         }
     }
 }
+
+/// What changes would save is replayed in parts, too: arrays that one thread initialises and others use.
+#[test]
+fn findings_do_not_depend_on_who_works() {
+    let line = |i: u64| i / 64 * 4096 + i % 64 * 64;
+    let initialised = (0..2_048).map(|i| (0, 3, line(i), 8));
+    let used = (0..3 * 2_048).map(|i| (1 + (i % 2_048 / 512) as u32, 0, line(i % 2_048), 8));
+    let steps: Vec<_> = initialised.chain(used).collect();
+    for machine in [common::plain(&[2, 1, 2]), common::cached(&[2, 1, 2], (1 << 6, 2), (1 << 8, 2))] {
+        let whole = evaluated(&machine, 128, &steps, None);
+        assert!(whole.contains("predicted_all: Some"), "{whole}");
+        for workers in [1, 2, 3, 8] {
+            let apart = evaluated(&machine, 128, &steps, Some(workers));
+            assert!(apart == whole, "{workers} workers: {}", difference(&apart, &whole));
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! What the candidates are worth: each is replayed, all of them in one pass over the trace.
 use super::{EvalContext, FIRST_TOUCH};
 use crate::SimError;
+use crate::colours::colours;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
 use crate::evidence::Gap;
 use crate::whatif::{Predicted, WhatIf};
@@ -193,8 +194,9 @@ fn replay(
     if changes.is_empty() {
         return Ok(Vec::new());
     }
-    let runs = changes.iter().map(|change| WhatIf::new(context.setup, change));
-    let mut runs = runs.collect::<Result<Vec<_>, SimError>>()?;
+    let parts = parts(changes.len(), context);
+    let runs = changes.iter().map(|change| WhatIf::parts(context.setup, change, parts));
+    let mut runs = runs.collect::<Result<Vec<_>, SimError>>()?.into_iter().flatten().collect::<Vec<_>>();
     let mut stream = source.stream(0)?;
     let (mut refs, mut next, mut more) = (Vec::new(), Vec::new(), Ok(true));
     while more? || !refs.is_empty() {
@@ -206,7 +208,20 @@ fn replay(
         std::mem::swap(&mut refs, &mut next);
         next.clear();
     }
-    runs.into_iter().map(WhatIf::finish).collect()
+    let done = runs.into_iter().map(WhatIf::finish).collect::<Result<Vec<_>, SimError>>()?;
+    let sum = |parts: &[Predicted]| {
+        let mut sum = parts[0].clone();
+        parts[1..].iter().for_each(|part| sum.absorb(part));
+        sum
+    };
+    Ok(done.chunks(parts as usize).map(sum).collect())
+}
+
+/// In how many parts each of so many programs is replayed, that no worker is idle. Each part rewrites all references, so there
+/// are no more than that.
+fn parts(programs: usize, context: &EvalContext<'_>) -> u64 {
+    let wanted = context.workers.count().div_ceil(programs).next_power_of_two();
+    colours(&context.setup).min(wanted as u64)
 }
 
 /// References read at once while those before them are replayed.

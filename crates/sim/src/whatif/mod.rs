@@ -18,12 +18,14 @@ mod young;
 use crate::SimError;
 use crate::binding::ThreadBinding;
 use crate::evaluation::Totals;
+use crate::front::Front;
 use crate::replay::Replay;
 use crate::setup::Setup;
+use crate::split::for_pieces;
 use attribute::Attribution;
 use copies::Copies;
 use gather::Gathered;
-use homenode_analysis::Transform;
+use homenode_analysis::{BlockReference, Locked, Transform};
 use homenode_base::TotalCost;
 use homenode_base::spaces::tag;
 use homenode_placement::Tally;
@@ -140,6 +142,34 @@ pub struct WhatIf<'m> {
     rewriter: Rewriter,
     replay: Replay<'m, PlacedConsumer<'m>, ()>,
     rewritten: Vec<Merged>,
+    /// What is replayed, if it is not all.
+    part: Option<Part>,
+}
+
+/// Blocks of some [colours](crate::colours).
+struct Part {
+    /// Of a block's number, what says whether the block is replayed: it must be `colour`.
+    mask: u64,
+    colour: u64,
+    block_shift: u32,
+    front: Front,
+}
+
+impl Part {
+    fn refs(&mut self, refs: &[Merged], mut each: impl FnMut(&BlockReference)) {
+        let Part { mask, colour, block_shift, front } = self;
+        for r in refs {
+            let Some((_, t)) = front.reference(r) else { continue };
+            for_pieces(r.addr, r.size, *block_shift, |piece| {
+                if piece.addr >> *block_shift & *mask == *colour {
+                    let (number, site, thread, op) = (t.0, r.site, r.thread, r.op);
+                    let (addr, size) = (piece.addr, (piece.last - piece.addr) as u32 + 1);
+                    let locked = Locked::default();
+                    each(&BlockReference { addr, number, locked, size, site, thread, op, begins: true });
+                }
+            });
+        }
+    }
 }
 
 /// What the changed program would cost.
@@ -155,6 +185,11 @@ impl Predicted {
     /// Everything, transfers included.
     pub fn total(&self) -> TotalCost {
         self.tally.total() + self.totals.transfer_cost
+    }
+    /// Adds what was replayed of blocks of other colours.
+    pub(crate) fn absorb(&mut self, other: &Predicted) {
+        self.tally.add(&other.tally);
+        self.totals.absorb(&other.totals);
     }
 }
 
@@ -173,12 +208,34 @@ impl<'m> WhatIf<'m> {
             rewriter: Rewriter::new(transforms, setup),
             replay: Replay::new(flat, (setup.machine, setup.waits), consumer, ())?,
             rewritten: Vec::new(),
+            part: None,
         })
+    }
+    /// Replays in so many parts, a power of two not above [`colours`](crate::colours::colours): what all of them predict together is
+    /// what one replay of all predicts.
+    ///
+    /// # Errors
+    /// As [`WhatIf::new`].
+    pub(crate) fn parts(setup: Setup<'m>, transforms: &[Transform], parts: u64) -> Result<Vec<WhatIf<'m>>, SimError> {
+        let bindings: Vec<ThreadBinding> = setup.bindings.iter().map(|b| ThreadBinding { space: 0, ..*b }).collect();
+        let block_shift = setup.block_bytes.trailing_zeros();
+        let part = |colour| Part { mask: parts - 1, colour, block_shift, front: Front::new(&bindings) };
+        let run = |colour| {
+            let part = (parts > 1).then(|| part(colour));
+            Ok(WhatIf { part, ..WhatIf::new(setup, transforms)? })
+        };
+        (0..parts).map(run).collect()
     }
     /// The next references of the recorded program, in merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
         self.rewriter.rewrite(refs, &mut self.rewritten);
-        self.replay.refs(&self.rewritten);
+        self.replay();
+    }
+    fn replay(&mut self) {
+        match &mut self.part {
+            None => self.replay.refs(&self.rewritten),
+            Some(part) => part.refs(&self.rewritten, |r| self.replay.block_reference(r)),
+        }
     }
     /// Ends the replay.
     ///
@@ -186,8 +243,11 @@ impl<'m> WhatIf<'m> {
     /// As [`Engine::finish`](crate::Engine::finish).
     pub fn finish(mut self) -> Result<Predicted, SimError> {
         self.rewriter.finish(&mut self.rewritten);
-        self.replay.refs(&self.rewritten);
-        let done = self.replay.finish()?;
+        self.replay();
+        let mut done = self.replay.finish()?;
+        if let Some(part) = self.part.filter(|part| part.colour == 0) {
+            part.front.finish(&mut done.totals);
+        }
         Ok(Predicted { tally: done.consumers.finish(), totals: done.totals })
     }
 }

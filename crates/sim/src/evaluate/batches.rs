@@ -7,6 +7,7 @@ use homenode_analysis::BlockReference;
 use homenode_trace::event::EventKind;
 use homenode_trace::order::Stream;
 use homenode_trace::{Event, Merged};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// References read at once: enough that handing them over costs nothing, few enough to stay in a cache.
@@ -95,16 +96,20 @@ fn together<O: Observer + Send>(
     while more? {
         shards.iter_mut().zip(&mut next).for_each(|(shard, next)| std::mem::swap(&mut shard.inbox, next));
         more = Ok(false);
-        let mut jobs: Vec<Job<'_>> = shards.iter_mut().map(|s| Box::new(|| s.work()) as Job<'_>).collect();
-        workers.run(&mut || more = fill(stream, router, &mut next), &mut jobs);
-        drop(jobs);
+        workers.run(&mut || more = fill(stream, router, &mut next), &mut jobs(shards));
         if matches!(more, Ok(false)) {
             shards.iter_mut().zip(&mut next).for_each(|(shard, next)| std::mem::swap(&mut shard.inbox, next));
-            workers
-                .run(&mut || (), &mut shards.iter_mut().map(|s| Box::new(|| s.work()) as Job<'_>).collect::<Vec<_>>());
+            workers.run(&mut || (), &mut jobs(shards));
         }
     }
     Ok(())
+}
+
+/// What shards are to do, the longest first: begun last it would be waited for.
+fn jobs<'j, O: Observer + Send>(shards: &'j mut [Shard<'_, O>]) -> Vec<Job<'j>> {
+    let mut all: Vec<_> = shards.iter_mut().collect();
+    all.sort_by_key(|shard| Reverse(shard.inbox.refs.len()));
+    all.into_iter().map(|shard| Box::new(|| shard.work()) as Job<'j>).collect()
 }
 
 /// Reads a batch; whether there is more.

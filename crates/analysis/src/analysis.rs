@@ -205,7 +205,9 @@ impl<'a> Analysis<'a> {
         if exact {
             whole.heat.pass_to(refs);
         }
+        whole.attribution.end();
         for mut other in all {
+            other.attribution.end();
             other.heat.pass_to(refs);
             whole.heat.absorb(other.heat);
             whole.attribution.absorb(&other.attribution);

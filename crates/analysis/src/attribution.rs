@@ -1,12 +1,12 @@
 //! Who pays: costs by object, by line of code and by block.
 use crate::feed::{Charge, Hit, Setup, Transfer};
 use crate::index::{Index, Slab};
+use crate::shares::{NONE, ShareCosts, Shares, sum};
 use crate::sums::{ObjectSums, Pair};
 use hashbrown::HashMap;
 use homenode_base::{Cost, NodeId, TotalCost};
-use homenode_machine::{AccessClass, Location, Machine};
+use homenode_machine::Location;
 
-const NONE: u32 = u32::MAX;
 /// A lying thread number must not make a table as long as it says.
 const THREADS_REMEMBERED: usize = 1 << 16;
 const PAIRS_REMEMBERED: usize = 1024;
@@ -128,49 +128,22 @@ fn step<T: PartialEq>(leader: &mut T, votes: &mut u64, voter: T, weight: u64) {
     }
 }
 
-/// What one object has of one block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    /// Index into [`Attribution::objects`].
-    pub(crate) object: u32,
-    pub(crate) cost: Cost,
-    pub(crate) remote: Cost,
-    /// What the same accesses would cost if each were local.
-    pub(crate) local: Cost,
-    next: u32,
-}
-
-/// A share with the costs of its accesses at every possible home.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ShareCosts<'a> {
-    pub(crate) share: &'a Share,
-    /// All accesses.
-    pub(crate) all: &'a [Cost],
-    /// Costs of the accesses since the block became shared.
-    pub(crate) after: &'a [Cost],
-}
-
-/// The accumulator. Memory: 240 bytes and two costs per possible home for each block and object in it, and 120 bytes
+/// The accumulator. Memory: 280 bytes and two costs per possible home for each block and object in it, and 120 bytes
 /// for each pair of site and object.
 #[derive(Debug)]
 pub struct Attribution {
     block_shift: u32,
-    places: Vec<Location>,
-    homes: usize,
-    /// `[class][node][home]`, flattened.
-    cost_of: Vec<Cost>,
     index: Index,
     blocks: Slab<Block>,
-    shares: Vec<Share>,
-    /// `2 * homes` costs for each share: what all its accesses would cost at each home, then the same for those since
-    /// the block became shared.
-    home_costs: Vec<Cost>,
+    shares: Shares,
     objects: Vec<ObjectSums>,
     object_index: HashMap<u32, u32>,
     pairs: Vec<Pair>,
     pair_index: HashMap<(u32, u32), u32>,
     /// Direct-mapped copy of recent answers of `pair_index`.
     recent: Vec<(u32, u32, u32)>,
+    /// The block found last, by number: charges follow references.
+    last_block: Option<(u64, usize)>,
     /// Per thread, the object it used last.
     last_used: Vec<u32>,
     /// Number of the last reference.
@@ -190,38 +163,19 @@ pub(crate) struct Use {
     pub(crate) weight: u32,
 }
 
-fn homes(machine: &Machine) -> Vec<Location> {
-    let nodes = (0..machine.nodes()).map(|n| Location::Node(NodeId(n as u16)));
-    nodes.chain(machine.cost.global.map(|_| Location::Global)).collect()
-}
-
-fn add(a: &mut Cost, b: Cost) {
-    *a = Cost(a.0.saturating_add(b.0).min(Cost::INFINITE.0));
-}
-
 impl Attribution {
     pub(crate) fn new(setup: &Setup<'_>) -> Attribution {
-        let places = homes(setup.machine);
-        let mut cost_of = Vec::new();
-        for class in AccessClass::ALL {
-            for node in 0..setup.machine.nodes() {
-                cost_of.extend(places.iter().map(|&h| setup.machine.access(class, NodeId(node as u16), h)));
-            }
-        }
         Attribution {
             block_shift: setup.block_bytes.trailing_zeros(),
-            homes: places.len(),
-            places,
-            cost_of,
             index: Index::new(),
             blocks: Slab::new(),
-            shares: Vec::new(),
-            home_costs: Vec::new(),
+            shares: Shares::new(setup.machine),
             objects: Vec::new(),
             object_index: HashMap::new(),
             pairs: Vec::new(),
             pair_index: HashMap::new(),
             recent: vec![(0, 0, NONE); PAIRS_REMEMBERED],
+            last_block: None,
             last_used: Vec::new(),
             time: 0,
         }
@@ -265,6 +219,7 @@ impl Attribution {
         }
         let other = b.first_thread != u.thread;
         if other && !b.shared {
+            self.shares.settle(b.shares, false);
             b.share(u.node);
         }
         if !b.shared {
@@ -293,21 +248,11 @@ impl Attribution {
         let block = self.block(c.addr, &first);
         self.blocks[block].home = c.home;
         let share = self.share(block, object);
-        let row = (c.class as usize * (self.cost_of.len() / self.homes / AccessClass::ALL.len()) + c.node.index())
-            * self.homes;
-        let times = i64::from(c.weight);
-        let shared = self.blocks[block].shared;
-        for h in 0..self.homes {
-            let cost = Cost(self.cost_of[row + h].0.saturating_mul(times));
-            add(&mut self.home_costs[share * 2 * self.homes + h], cost);
-            if shared {
-                add(&mut self.home_costs[(share * 2 + 1) * self.homes + h], cost);
-            }
-        }
-        let s = &mut self.shares[share];
-        add(&mut s.cost, c.cost);
-        add(&mut s.remote, remote_cost);
-        add(&mut s.local, Cost(self.cost_of[row + c.node.index()].0.saturating_mul(times)));
+        self.shares.charge(share, c, remote_cost, self.blocks[block].shared);
+    }
+    /// Ends the accumulation: costs at homes are whole.
+    pub(crate) fn end(&mut self) {
+        self.blocks.iter().for_each(|block| self.shares.settle(block.shares, block.shared));
     }
     /// Notes one transfer.
     pub(crate) fn transfer(&mut self, t: &Transfer) {
@@ -318,7 +263,7 @@ impl Attribution {
         if let Some(block) = self.index.get(t.addr >> self.block_shift) {
             let b = &mut self.blocks[block];
             if b.shared {
-                add(&mut b.transfers, t.cost);
+                b.transfers = sum(b.transfers, t.cost);
             }
         }
     }
@@ -356,7 +301,15 @@ impl Attribution {
     }
     #[inline]
     fn block(&mut self, addr: u64, first: &Use) -> usize {
-        let (block, new) = self.index.intern(addr >> self.block_shift);
+        let number = addr >> self.block_shift;
+        match self.last_block {
+            Some((last, block)) if last == number => block,
+            _ => self.find_block(number, first),
+        }
+    }
+    fn find_block(&mut self, number: u64, first: &Use) -> usize {
+        let (block, new) = self.index.intern(number);
+        self.last_block = Some((number, block));
         if new {
             self.blocks.push(Block {
                 first_thread: first.thread,
@@ -388,31 +341,16 @@ impl Attribution {
     }
     #[inline]
     fn share(&mut self, block: usize, object: u32) -> usize {
-        let mut at = self.blocks[block].shares;
-        while at != NONE {
-            let s = &self.shares[at as usize];
-            if s.object == object {
-                return at as usize;
-            }
-            at = s.next;
-        }
-        let next = std::mem::replace(&mut self.blocks[block].shares, self.shares.len() as u32);
-        self.shares.push(Share { object, cost: Cost::ZERO, remote: Cost::ZERO, local: Cost::ZERO, next });
-        self.home_costs.resize(self.home_costs.len() + 2 * self.homes, Cost::ZERO);
-        self.shares.len() - 1
+        self.shares.find(&mut self.blocks[block].shares, object)
     }
-    /// Adds what is known of other blocks; none of them is known here.
+    /// Adds what is known of other blocks, whose accumulation has ended; none of them is known here.
     pub(crate) fn absorb(&mut self, other: &Attribution) {
         let objects: Vec<u32> = other.objects.iter().map(|o| self.absorb_object(o)).collect();
         for p in &other.pairs {
             let mine = self.pair(p.site, other.objects[p.object as usize].id);
             self.pairs[mine].add(p);
         }
-        let first = self.shares.len() as u32;
-        let moved = |at: u32| if at == NONE { NONE } else { first + at };
-        let shares = other.shares.iter();
-        self.shares.extend(shares.map(|s| Share { object: objects[s.object as usize], next: moved(s.next), ..*s }));
-        self.home_costs.extend_from_slice(&other.home_costs);
+        let moved = self.shares.absorb(&other.shares, &objects);
         for (number, i) in other.index.sorted() {
             let (_, new) = self.index.intern(number);
             assert!(new, "a block is of one colour");
@@ -432,7 +370,7 @@ impl Attribution {
     }
     /// Possible homes, in the order of every share's costs.
     pub(crate) fn homes(&self) -> &[Location] {
-        &self.places
+        self.shares.places()
     }
     /// Pairs in order of first appearance.
     pub(crate) fn pairs(&self) -> &[Pair] {
@@ -448,20 +386,14 @@ impl Attribution {
     }
     /// Shares of a block.
     pub(crate) fn shares_of<'a>(&'a self, block: &Block) -> impl Iterator<Item = ShareCosts<'a>> + use<'a> {
-        let next = |&i: &u32| Some(self.shares[i as usize].next).filter(|&n| n != NONE);
-        std::iter::successors(Some(block.shares).filter(|&n| n != NONE), next).map(|i| {
-            let i = i as usize;
-            let (all, after) = self.home_costs[2 * i * self.homes..][..2 * self.homes].split_at(self.homes);
-            ShareCosts { share: &self.shares[i], all, after }
-        })
+        self.shares.of(block.shares)
     }
     /// Bytes of memory held, about.
     pub fn memory_bytes(&self) -> usize {
         let users: usize = self.objects.iter().map(ObjectSums::bytes).sum();
         self.index.bytes()
             + self.blocks.bytes()
-            + self.shares.capacity() * size_of::<Share>()
-            + self.home_costs.capacity() * 8
+            + self.shares.bytes()
             + users
             + self.pairs.capacity() * (size_of::<Pair>() + 24)
             + self.recent.capacity() * 12

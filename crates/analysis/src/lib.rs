@@ -7,7 +7,7 @@
 //! **Invariant:** memory grows with the lines and blocks touched, never with references; sums over objects, over lines
 //! of code and over patterns each equal the total charged, to the last unit.
 //!
-//! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], [`heat`], `owners`, `confidence` (of samples),
+//! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], `shares`, [`heat`], `owners`, `confidence` (of samples),
 //! [`Overview`] and `colours` (what is known of all blocks at once, and of those of one colour), `parts` (what is known at the end), [`candidate`], `candidates` and
 //! `tables` (what goes out), [`analysis`] (all of them together).
 //!
@@ -45,6 +45,7 @@ mod owners;
 mod parts;
 pub mod patterns;
 pub mod rows;
+mod shares;
 mod sums;
 mod tables;
 mod transfers;

@@ -1,5 +1,5 @@
 //! What rows and candidates are drawn from: the accumulators at the end of the replay, and the objects with their blocks.
-use crate::attribution::{Attribution, Block, ShareCosts};
+use crate::attribution::{Attribution, Block};
 use crate::confidence::Confidence;
 use crate::feed::Setup;
 use crate::heat::Heat;
@@ -8,6 +8,7 @@ use crate::names::{Names, ObjectName, object_name};
 use crate::owners::Owners;
 use crate::patterns::{Pattern, Patterns};
 use crate::rows::ObjectRow;
+use crate::shares::ShareCosts;
 use crate::transfers::Transfers;
 use crate::watched::Line;
 use hashbrown::HashMap;

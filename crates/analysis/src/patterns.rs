@@ -117,6 +117,8 @@ pub struct Patterns {
     word_shift: u32,
     index: Index,
     units: Slab<Unit>,
+    /// The unit found last, by number: charges follow references.
+    last: Option<(u64, usize)>,
     shared: Slab<Shared>,
     pool: UnitWords,
     /// Whether the references are samples: see [`Patterns::sampled`].
@@ -161,6 +163,7 @@ impl Patterns {
             word_shift: word_bytes.trailing_zeros(),
             index: Index::new(),
             units: Slab::new(),
+            last: None,
             shared: Slab::new(),
             pool: UnitWords::new((unit_bytes / word_bytes) as usize),
             sampled: false,
@@ -211,7 +214,13 @@ impl Patterns {
     }
     #[inline]
     fn unit(&mut self, unit: u64, thread: u32, object: u32) -> usize {
+        if let Some((last, index)) = self.last
+            && last == unit
+        {
+            return index;
+        }
         let (index, new) = self.index.intern(unit);
+        self.last = Some((unit, index));
         if new {
             self.units.push(Unit { cost: Cost::ZERO, touched: 0, object, thread, shared: NO_SHARED, detailed: false });
         }

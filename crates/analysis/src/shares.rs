@@ -138,7 +138,7 @@ impl Shares {
             at = self.list[at as usize].next;
         }
     }
-    /// Adds those of other blocks, which are settled. `objects`: their objects here. What is returned says where lists begin
+    /// Adds the shares of other blocks, which are settled. `objects`: their objects here. What is returned says where lists begin
     /// here.
     pub(crate) fn absorb(&mut self, other: &Shares, objects: &[u32]) -> impl Fn(u32) -> u32 + use<> {
         let first = self.list.len() as u32;
@@ -148,7 +148,7 @@ impl Shares {
         self.home_costs.extend_from_slice(&other.home_costs);
         moved
     }
-    /// Those of a block, which are settled.
+    /// The shares of a block, which are settled.
     pub(crate) fn of(&self, first: u32) -> impl Iterator<Item = ShareCosts<'_>> {
         let homes = self.places.len();
         let next = |&i: &u32| Some(self.list[i as usize].next).filter(|&n| n != NONE);

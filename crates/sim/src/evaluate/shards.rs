@@ -17,7 +17,7 @@ use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
 
 /// Shards for each worker, so that none waits long for the last.
-const SHARDS_EACH: usize = 4;
+const SHARDS_EACH: usize = 2;
 
 /// How many shards there are: a power of two.
 fn shards(colours: u64, workers: &dyn Workers) -> u64 {

@@ -52,12 +52,18 @@ def capture_row(bench, kernel, compiler, level):
     native = bench.native(compiler, level, arguments)
     program = bench.program(compiler, level, kernel, hooks=True)
     counting = bench.json("record", "--count-only", "--json", "--", program, *arguments[1:])
-    dataset = bench.folder / f"{kernel}-{compiler}{level}.hnt"
-    recording = bench.json("record", "--force", "--json", "-o", dataset, "--", program, *arguments[1:])
+    dataset, recording = recorded(bench, kernel, compiler, level)
     record_s, refs = recording["run_seconds"] + recording["finish_seconds"], recording["refs"]
     row = (kernel, f"{compiler} {level}", f"{native:.3f}", f"{refs:,}", f"{counting['run_seconds']:.3f}",
            f"{counting['run_seconds'] / native:.1f}", f"{record_s:.3f}", f"{record_s / native:.1f}")
     return row, dataset, refs
+
+
+def recorded(bench, kernel, compiler, level):
+    """The dataset of a program, and what recording it printed."""
+    program = bench.program(compiler, level, kernel, hooks=True)
+    dataset = bench.folder / f"{kernel}-{compiler}{level}.hnt"
+    return dataset, bench.json("record", "--force", "--json", "-o", dataset, "--", program, "-s", bench.size, "-p", bench.threads)
 
 
 def data_columns(bench, dataset, refs):
@@ -212,7 +218,7 @@ def main():
         if "capture" in tables:
             datasets = capture_table(bench, kernels)
         else:
-            datasets = [(kernel, capture_row(bench, kernel, "gcc", "-O2")[1]) for kernel in kernels if set(tables) - {"virtual", "peer"}]
+            datasets = [(kernel, recorded(bench, kernel, "gcc", "-O2")[0]) for kernel in kernels if set(tables) - {"virtual", "peer"}]
         made = {"report": lambda: report_table(bench, datasets + memory_datasets(bench)), "sweep": lambda: sweep_table(bench, datasets),
                 "policies": lambda: policies_table(bench, datasets), "virtual": lambda: virtual_table(bench),
                 "examples": lambda: measure.examples(bench.size, datasets), "peer": lambda: peer_table(bench, kernels)}

@@ -58,7 +58,7 @@ pub trait BlockEngine: Send {
     /// the location that would serve the last one; `None` for no accesses. The live loop asks this before it acts.
     fn probe(&self, slot: u32, accesses: &[Access], sink: &mut dyn Sink) -> Option<Location>;
     /// What [`Policy::settled`] says of a block and a node. Panics if the slot was never opened.
-    fn settled(&self, slot: u32, node: NodeId) -> Option<[Location; 2]>;
+    fn settled(&self, slot: u32, node: NodeId) -> Option<Location>;
     /// Makes a slot that of another block, or of the same one again, in the state before its first access: the live loop
     /// forgets blocks, and learns that others have moved them.
     fn reopen(&mut self, slot: u32, block: u64, home: Option<Location>);
@@ -170,7 +170,7 @@ impl<P: Policy> BlockEngine for Table<'_, P> {
         let ask = |a| decide(&self.policy, &context, &mut state, a, &mut sink, |_, _, _| {});
         accesses.iter().map(ask).last()
     }
-    fn settled(&self, slot: u32, node: NodeId) -> Option<[Location; 2]> {
+    fn settled(&self, slot: u32, node: NodeId) -> Option<Location> {
         let phases = self.phases.get(slot as usize).map_or(&[][..], |p| p);
         let slot = &self.slots[slot as usize];
         let (machine, block_bytes) = (self.machine, self.block_bytes);

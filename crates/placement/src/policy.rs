@@ -89,9 +89,10 @@ pub trait Policy: Send + Sync {
 
     /// Where reads and writes by processors of this node are served if the block is settled for it: as long as nobody else
     /// accesses it, no access of class `Read` or `Write` changes anything, whatever their number and order. `None` where
-    /// that is not known, as with policies that look at times: who asks then goes on step by step.
+    /// that is not known, as with policies that look at times: who asks then goes on step by step. It is one place, as a block
+    /// that can be written as it is has one copy.
     #[inline]
-    fn settled(&self, _: &BlockContext<'_>, _: &Self::State, _: NodeId) -> Option<[Location; 2]> {
+    fn settled(&self, _: &BlockContext<'_>, _: &Self::State, _: NodeId) -> Option<Location> {
         None
     }
 }

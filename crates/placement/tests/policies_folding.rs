@@ -158,14 +158,13 @@ fn settled_blocks_stay_as_they_are_until_others_come() {
                 engine.open(7, None);
                 for access in references(&mut rng, m.nodes(), 20) {
                     engine.step(0, &access, &mut Asked::default());
-                    let Some(places) = engine.settled(0, access.node) else { continue };
+                    let Some(place) = engine.settled(0, access.node) else { continue };
                     seen.insert(choice.spec.name);
                     let own = |a: Access| Access { node: access.node, weight: 1 + a.weight * (a.t.0 as u32 % 5), ..a };
                     let own: Vec<Access> = references(&mut rng, m.nodes(), 6).into_iter().map(own).collect();
                     let others = references(&mut rng, m.nodes(), 6);
                     for n in 1..=own.len() {
-                        let at = places[own[n - 1].kind as usize];
-                        assert_eq!(probe(&*engine, &own[..n]), (vec![], Some(at)), "{choice}\n{own:?}");
+                        assert_eq!(probe(&*engine, &own[..n]), (vec![], Some(place)), "{choice}\n{own:?}");
                     }
                     let both = [own, others.clone()].concat();
                     assert_eq!(probe(&*engine, &both), probe(&*engine, &others), "{choice}\n{both:?}");

@@ -74,9 +74,9 @@ impl Policy for Ace {
     fn begin(&self, _: &BlockContext<'_>) -> State {
         State::default()
     }
-    fn settled(&self, _: &BlockContext<'_>, state: &State, node: NodeId) -> Option<[Location; 2]> {
+    fn settled(&self, _: &BlockContext<'_>, state: &State, node: NodeId) -> Option<Location> {
         let given_up = || state.copies.nearest(node).filter(|_| state.frozen && state.copies.count() == 1);
-        state.copies.only_of(node).or_else(given_up).map(|at| [at; 2])
+        state.copies.only_of(node).or_else(given_up)
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, state: &mut State, access: &Access, sink: &mut impl Sink) -> Location {

@@ -97,7 +97,7 @@ impl Policy for Delay {
             left => left.min(access.weight),
         }
     }
-    fn settled(&self, block: &BlockContext<'_>, state: &State, node: NodeId) -> Option<[Location; 2]> {
+    fn settled(&self, block: &BlockContext<'_>, state: &State, node: NodeId) -> Option<Location> {
         // Its own copy or none that counts: with neither, accesses are counted.
         self.ace.settled(block, &state.ace, node)
     }

@@ -36,8 +36,8 @@ impl Policy for Dsm {
     fn begin(&self, _: &BlockContext<'_>) -> Copies {
         Copies::default()
     }
-    fn settled(&self, _: &BlockContext<'_>, copies: &Copies, node: NodeId) -> Option<[Location; 2]> {
-        copies.only_of(node).map(|at| [at; 2])
+    fn settled(&self, _: &BlockContext<'_>, copies: &Copies, node: NodeId) -> Option<Location> {
+        copies.only_of(node)
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, copies: &mut Copies, access: &Access, sink: &mut impl Sink) -> Location {

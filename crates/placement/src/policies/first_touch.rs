@@ -28,8 +28,8 @@ impl Policy for FirstTouch {
     fn begin(&self, _: &BlockContext<'_>) -> Home {
         None
     }
-    fn settled(&self, _: &BlockContext<'_>, home: &Home, _: NodeId) -> Option<[Location; 2]> {
-        home.map(|at| [at; 2])
+    fn settled(&self, _: &BlockContext<'_>, home: &Home, _: NodeId) -> Option<Location> {
+        *home
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, home: &mut Home, access: &Access, sink: &mut impl Sink) -> Location {

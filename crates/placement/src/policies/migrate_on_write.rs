@@ -27,8 +27,8 @@ impl Policy for MigrateOnWrite {
     fn begin(&self, _: &BlockContext<'_>) -> Home {
         None
     }
-    fn settled(&self, _: &BlockContext<'_>, home: &Home, node: NodeId) -> Option<[Location; 2]> {
-        home.filter(|at| *at == Location::Node(node)).map(|at| [at; 2])
+    fn settled(&self, _: &BlockContext<'_>, home: &Home, node: NodeId) -> Option<Location> {
+        home.filter(|at| *at == Location::Node(node))
     }
     #[inline]
     fn step(&self, block: &BlockContext<'_>, home: &mut Home, access: &Access, sink: &mut impl Sink) -> Location {

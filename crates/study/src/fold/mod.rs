@@ -8,6 +8,8 @@ pub(crate) mod coarse;
 pub(crate) mod strict;
 pub(crate) mod turns;
 
+use crate::partition::record::{Format, MEANING, Record};
+use homenode_machine::AccessClass;
 use homenode_placement::Step;
 
 /// What is done with the accesses of each block.
@@ -15,6 +17,35 @@ pub(crate) trait Visitor {
     /// The accesses of a block of `level` (place in the ascending list of sizes), in order, equal ones in a row as one;
     /// their slot is 0.
     fn block(&mut self, level: usize, number: u64, steps: &[Step]);
+}
+
+/// Calls `put` with each access in `words`, in order, and its node; adds up in `accesses` what is charged: reads, and writes
+/// with write-backs. Records of threads that do not exist (hostile) are left out. `joined`: where two units that lie in the
+/// same one of larger units are one access of twice the weight.
+#[inline(always)]
+pub(crate) fn accesses(
+    (format, words): (&Format, &[u32]),
+    (nodes, joined): (&[u16], bool),
+    accesses: &mut [u64; 2],
+    mut put: impl FnMut(Record, u16),
+) {
+    format.for_each_pair(words, |r: Record, pair: bool| {
+        let Some(&node) = nodes.get(r.by as usize) else { return };
+        match MEANING[usize::from(r.code)].1 {
+            AccessClass::Free => {}
+            AccessClass::Read => accesses[0] += u64::from(r.weight) << u32::from(pair),
+            _ => accesses[1] += u64::from(r.weight) << u32::from(pair),
+        }
+        match r.weight.checked_mul(2) {
+            Some(weight) if pair && joined => put(Record { weight, ..r }, node),
+            _ => {
+                put(r, node);
+                if pair {
+                    put(Record { unit: r.unit + 1, ..r }, node);
+                }
+            }
+        }
+    });
 }
 
 /// Block sizes of a fold.

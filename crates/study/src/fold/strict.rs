@@ -2,9 +2,8 @@
 //!
 //! If times matter, an entry has the time of its first access, and a run of equal ones ends at multiples of the periods.
 use super::{Levels, Visitor};
-use crate::partition::record::{Format, MEANING, Record};
+use crate::partition::record::{Format, MEANING};
 use homenode_base::{NodeId, VirtualTime};
-use homenode_machine::AccessClass;
 use homenode_placement::{Access, Step};
 use homenode_sim::Seen;
 
@@ -101,26 +100,10 @@ impl Strict {
         let (top, shift) = (levels.top() - units.shift, units.shift);
         // Two units that lie in the same one of the larger units are one access of twice the weight; of hits, each counts.
         let joined = shift > 0 && !*hits;
-        format.for_each_pair(words, |r: Record, pair: bool| {
-            let Some(&node) = nodes.get(r.by as usize) else { return };
-            match MEANING[usize::from(r.code)].1 {
-                AccessClass::Free => {}
-                AccessClass::Read => accesses[0] += u64::from(r.weight) << u32::from(pair),
-                _ => accesses[1] += u64::from(r.weight) << u32::from(pair),
-            }
-            let mut put = |unit: u32, weight: u32| {
-                let entry = Entry { unit: unit >> shift, weight, node, code: r.code, begins: false };
-                if let Some(list) = tops.get_mut((entry.unit >> top) as usize) {
-                    list.push(entry, r.t, units);
-                }
-            };
-            match r.weight.checked_mul(2) {
-                Some(twice) if pair && joined => put(r.unit, twice),
-                _ if pair => {
-                    put(r.unit, r.weight);
-                    put(r.unit + 1, r.weight);
-                }
-                _ => put(r.unit, r.weight),
+        super::accesses((format, words), (nodes, joined), accesses, |r, node| {
+            let entry = Entry { unit: r.unit >> shift, weight: r.weight, node, code: r.code, begins: false };
+            if let Some(list) = tops.get_mut((entry.unit >> top) as usize) {
+                list.push(entry, r.t, units);
             }
         });
     }

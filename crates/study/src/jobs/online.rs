@@ -6,8 +6,8 @@
 //! Where all policies are settled for the node that is at a block, its accesses are counted until another node comes, and
 //! cost each policy nothing.
 use super::PolicyJob;
-use crate::fold::Levels;
-use crate::partition::record::{Code, Format, MEANING, Record};
+use crate::fold::{Levels, accesses};
+use crate::partition::record::{Code, Format, MEANING};
 use homenode_base::{NodeId, VirtualTime};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::{Access, Step};
@@ -63,8 +63,8 @@ struct Block {
 /// A policy with where it is settled.
 pub(crate) struct Told<'m> {
     pub(crate) job: PolicyJob<'m>,
-    /// By block: where its reads and writes are served.
-    places: Vec<[Location; 2]>,
+    /// By block: where its accesses are served.
+    places: Vec<Location>,
 }
 
 /// Policies at one block size.
@@ -147,30 +147,14 @@ impl<'m> Online<'m> {
     }
 
     fn decode(&mut self, words: &[u32]) {
-        let Online { common, piece, times, accesses, .. } = self;
+        let Online { common, piece, times, accesses: charged, .. } = self;
         let (timed, joined) = (common.periods.is_some(), common.joined);
         piece.clear();
         times.clear();
-        common.format.for_each_pair(words, |r: Record, pair: bool| {
-            let Some(&node) = common.nodes.get(r.by as usize) else { return };
-            match MEANING[usize::from(r.code)].1 {
-                AccessClass::Free => {}
-                AccessClass::Read => accesses[0] += u64::from(r.weight) << u32::from(pair),
-                _ => accesses[1] += u64::from(r.weight) << u32::from(pair),
-            }
-            let mut put = |unit: u32, weight: u32| {
-                piece.push(Run { unit, weight, node, code: r.code });
-                if timed {
-                    times.push(r.t);
-                }
-            };
-            match r.weight.checked_mul(2) {
-                Some(twice) if pair && joined => put(r.unit, twice),
-                _ if pair => {
-                    put(r.unit, r.weight);
-                    put(r.unit + 1, r.weight);
-                }
-                _ => put(r.unit, r.weight),
+        accesses((&common.format, words), (&common.nodes, joined), charged, |r, node| {
+            piece.push(Run { unit: r.unit, weight: r.weight, node, code: r.code });
+            if timed {
+                times.push(r.t);
             }
         });
     }
@@ -191,7 +175,7 @@ impl<'m> Level<'m> {
         let blocks = 1 << (common.format.unit_bits() - bits);
         let told = |mut job: PolicyJob<'m>| {
             (0..blocks as u64).for_each(|block| _ = job.engine.open(block, None));
-            Told { job, places: vec![[Location::Global; 2]; blocks] }
+            Told { job, places: vec![Location::Global; blocks] }
         };
         Level {
             place,
@@ -355,8 +339,8 @@ fn leave(block: &mut Block, number: u32, jobs: &mut [Told<'_>]) {
     let from = Location::Node(NodeId(block.last.node));
     let [reads, writes] = std::mem::take(&mut block.settled);
     for Told { job, places } in jobs {
-        let [read, write] = places[number as usize];
-        job.counts.add(AccessClass::Read as usize, from, read, reads);
-        job.counts.add(AccessClass::Write as usize, from, write, writes);
+        let at = places[number as usize];
+        job.counts.add(AccessClass::Read as usize, from, at, reads);
+        job.counts.add(AccessClass::Write as usize, from, at, writes);
     }
 }

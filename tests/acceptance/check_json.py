@@ -83,7 +83,7 @@ OPTIONAL = {
     "record": {"native"},
     "info": {"certain", "native"},
     "quick": {"certain", "native"},
-    "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native"},
+    "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native", "traffic"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
     "svm-run": {"host", "options", "planned", "source"},
     "svm-report": {"host", "options", "planned", "source"},

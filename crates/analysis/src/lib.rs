@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], `shares`, [`heat`], `owners`, `confidence` (of samples),
 //! [`Overview`] and `colours` (what is known of all blocks at once, and of those of one colour), `parts` (what is known at the end), [`candidate`], `candidates` and
-//! `tables` (what goes out), [`analysis`] (all of them together).
+//! `tables` (what goes out), [`evidence`] (what none of it rests on), [`analysis`] (all of them together).
 //!
 //! ```
 //! use homenode_analysis::Pattern;
@@ -34,6 +34,7 @@ pub mod candidate;
 mod candidates;
 mod confidence;
 pub mod detail;
+pub mod evidence;
 pub mod feed;
 pub mod heat;
 mod index;

@@ -43,7 +43,8 @@ pub use costs::{CopyCost, Costs, Distances, GlobalMemory, LinearCost, Matrix};
 pub use limits::MachineError;
 pub use model::{AccessClass, Location, Machine, SingleRemote, Unit};
 pub use sections::{
-    CacheGeometry, Caches, Coherence, HitCosts, Hits, Hybrid, Measured, Misses, Reading, Sections, Table, Tiers,
+    Bandwidth, CacheGeometry, Caches, Coherence, HitCosts, Hits, Hybrid, Measured, Misses, Rates, ReadWrite, Reading,
+    Sections, Table, Tiers,
 };
 pub use shape::Shape;
 pub use this::ThisMachine;

@@ -1,6 +1,6 @@
 //! The machine type.
 use crate::costs::Costs;
-use crate::sections::Sections;
+use crate::sections::{Bandwidth, Sections};
 use crate::shape::Shape;
 use homenode_base::{Cost, NodeId};
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,11 @@ impl Machine {
     pub fn capacity_bytes(&self) -> Option<&[u64]> {
         let tiers = self.sections.tiers.as_ref().map(|t| &t.capacity_bytes);
         self.sections.capacity.as_ref().map(|c| &c.0).or(tiers).map(Vec::as_slice)
+    }
+    /// What the memory of the nodes serves: as the machine's section says, or as it was measured.
+    pub fn bandwidth(&self) -> Option<Bandwidth> {
+        let measured = || Bandwidth::measured(self.sections.measured.as_ref()?, self.nodes());
+        self.sections.bandwidth.clone().or_else(measured)
     }
     /// Cost of one access of this class by a processor of `from` to a block at `home`. [`Cost::INFINITE`] where the
     /// machine cannot do it.

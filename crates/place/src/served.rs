@@ -5,10 +5,13 @@ use homenode_machine::Machine;
 use homenode_planner::Bandwidths;
 use std::collections::BTreeSet;
 
-/// Bandwidths of `this` machine, or of a machine file with measurements in it.
+/// Bandwidths of `this` machine, or of one that says them or has measurements in its file.
 pub(crate) fn bandwidths(name: &str, machine: &Machine) -> Result<Option<Bandwidths>, Failure> {
     if name == "this" {
         return of_this();
+    }
+    if let Some(said) = &machine.sections.bandwidth {
+        return Ok(Bandwidths::said(said, machine.nodes()));
     }
     Ok(machine.sections.measured.as_ref().and_then(|m| {
         let ids: BTreeSet<u32> = m.cpu_nodes.iter().chain(&m.memory_nodes).copied().collect();

@@ -7,7 +7,9 @@
 use crate::chooser::HomeChooser;
 use crate::unit::{Unit, held};
 use homenode_base::{NodeId, TotalCost};
-use homenode_machine::{AccessClass, Location, Measured, ThreadMap, Topology, Unit as CostUnit};
+use homenode_machine::{
+    AccessClass, Bandwidth as Said, Location, Measured, ReadWrite, ThreadMap, Topology, Unit as CostUnit,
+};
 use homenode_placement::assign::{Assigned, Class, Limits, spread};
 use homenode_placement::counts::ClassCounts;
 use homenode_placement::plan::{Bandwidth, NodeDemand};
@@ -22,16 +24,16 @@ const DEMAND_MAX: u64 = 1 << 40;
 /// Picoseconds and bytes to MB/s (10^6 bytes): bytes / ps x 10^6.
 const MBS: u128 = 1_000_000;
 
-/// What the memory of each node serves, MB/s for reads and for writes; `None` where nobody says.
+/// What the memory of each node serves, MB/s of lines read and of lines written back; `None` where nobody says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bandwidths {
     /// In words.
     source: &'static str,
-    nodes: Vec<Option<(u64, u64)>>,
+    nodes: Vec<Option<ReadWrite>>,
 }
 
 impl Bandwidths {
-    fn new(source: &'static str, nodes: Vec<Option<(u64, u64)>>) -> Option<Bandwidths> {
+    fn new(source: &'static str, nodes: Vec<Option<ReadWrite>>) -> Option<Bandwidths> {
         nodes.iter().any(Option::is_some).then_some(Bandwidths { source, nodes })
     }
     /// The best that any node's processors measured on each memory; `os_ids` are the nodes of the machine.
@@ -39,9 +41,15 @@ impl Bandwidths {
         let best = |table: &[Vec<i64>], j: usize| table.iter().filter_map(|row| row.get(j)).max().copied();
         let node = |id: &u32| {
             let j = m.memory_nodes.iter().position(|n| n == id)?;
-            pair(best(&m.read_mbs.mean, j)?, best(&m.write_mbs.mean, j)?)
+            let both = pair(best(&m.read_mbs.mean, j)?, best(&m.write_mbs.mean, j)?)?;
+            Some(ReadWrite::of_stores(both.read, both.write))
         };
         Bandwidths::new("measured", os_ids.iter().map(node).collect())
+    }
+    /// What a machine of so many nodes says.
+    pub fn said(bandwidth: &Said, nodes: usize) -> Option<Bandwidths> {
+        let node = |i: usize| bandwidth.node(NodeId(i as u16), nodes);
+        Bandwidths::new("as the machine says", (0..nodes).map(node).collect())
     }
     /// What the firmware says of access from the nearest processors.
     pub fn firmware(topology: &Topology) -> Option<Bandwidths> {
@@ -54,16 +62,16 @@ impl Bandwidths {
     }
     /// What a node serves of a mixture of reads and writes.
     fn mixed(&self, node: usize, (reads, writes): (u64, u64)) -> Option<u64> {
-        let (read, write) = (*self.nodes.get(node)?)?;
+        let ReadWrite { read, write } = (*self.nodes.get(node)?)?;
         let (reads, writes) = (u128::from(reads), u128::from(writes));
         let (bytes, time) = (reads + writes, reads * u128::from(write) + writes * u128::from(read));
         u64::try_from((bytes * u128::from(read) * u128::from(write)).checked_div(time)?).ok()
     }
 }
 
-fn pair(read: i64, write: i64) -> Option<(u64, u64)> {
+fn pair(read: i64, write: i64) -> Option<ReadWrite> {
     let positive = |v: i64| u64::try_from(v).ok().filter(|v| *v > 0);
-    positive(read).zip(positive(write))
+    Some(ReadWrite { read: positive(read)?, write: positive(write)? })
 }
 
 /// What is needed to tell demand from counts.

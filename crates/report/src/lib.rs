@@ -7,7 +7,7 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`capacity`], [`memory_time`], [`text`], [`html`].
+//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`capacity`], [`memory_time`], [`traffic`], [`text`], [`html`].
 //!
 //! ```
 //! use homenode_base::TotalCost;
@@ -33,6 +33,7 @@ pub mod quick;
 pub mod sampling;
 pub mod source;
 pub mod text;
+pub mod traffic;
 pub mod units;
 
 pub use capacity::CapacityDoc;

@@ -36,10 +36,8 @@ pub struct MemoryTime {
 impl MemoryTime {
     /// Of an evaluation of a recording whose program ran to its end and was calibrated.
     pub(crate) fn of(manifest: &Manifest, e: &Evaluation) -> Option<MemoryTime> {
-        let native = manifest.native.clone().filter(|n| n.cpu_us() > 0)?;
-        let is_whole = manifest.complete && manifest.ended.is_empty() && manifest.exit_status == Some(0);
-        let is_part = manifest.roi.is_some() || manifest.sampling.is_some();
-        if !is_whole || is_part || CostUnit::of(&e.unit) != CostUnit::Time {
+        let native = calibrated(manifest)?;
+        if CostUnit::of(&e.unit) != CostUnit::Time {
             return None;
         }
         let total = e.policies.iter().find(|p| is_named(&p.name, "first touch"))?.total;
@@ -115,6 +113,18 @@ impl MemoryTime {
     fn native_words(&self) -> String {
         format!("{} native", words(self.processor_time()))
     }
+}
+
+/// What the program took without hooks, of a recording of all of such a run.
+fn calibrated(manifest: &Manifest) -> Option<Native> {
+    let is_whole = manifest.complete && manifest.ended.is_empty() && manifest.exit_status == Some(0);
+    let is_part = manifest.roi.is_some() || manifest.sampling.is_some();
+    manifest.native.clone().filter(|n| n.cpu_us() > 0 && is_whole && !is_part)
+}
+
+/// Picoseconds of processor time that the program took without hooks, the kernel's for it left out; `None` if nobody measured that.
+pub fn native_ps(manifest: &Manifest) -> Option<u64> {
+    calibrated(manifest)?.user_us.checked_mul(1_000_000)
 }
 
 fn picoseconds(us: u64) -> TotalCost {

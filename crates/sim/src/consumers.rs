@@ -1,4 +1,5 @@
 //! What is computed side by side from one stream of accesses: policies, the optimum, usage.
+use crate::traffic::Windows;
 use homenode_machine::Machine;
 use homenode_placement::events::{POLICIES, Paths};
 use homenode_placement::optimum::{BlockBounds, PhaseState, PhaseStatic};
@@ -22,11 +23,17 @@ pub(crate) trait AccessConsumer {
 pub(crate) struct PolicyConsumer<'m> {
     engine: Box<dyn BlockEngine + 'm>,
     pub(crate) counts: EventCounts,
+    /// What it asks of memories, where somebody wants to know; steps then come in order by window.
+    pub(crate) windows: Option<Windows<'m>>,
 }
 
 impl<'m> PolicyConsumer<'m> {
-    pub(crate) fn new(engine: Box<dyn BlockEngine + 'm>, paths: &Arc<Paths>) -> PolicyConsumer<'m> {
-        PolicyConsumer { engine, counts: EventCounts::new(&POLICIES, paths.clone()) }
+    pub(crate) fn new(
+        engine: Box<dyn BlockEngine + 'm>,
+        paths: &Arc<Paths>,
+        windows: Option<Windows<'m>>,
+    ) -> PolicyConsumer<'m> {
+        PolicyConsumer { engine, counts: EventCounts::new(&POLICIES, paths.clone()), windows }
     }
 }
 
@@ -35,7 +42,10 @@ impl AccessConsumer for PolicyConsumer<'_> {
         for number in &numbers[self.engine.blocks()..] {
             self.engine.open(*number, None);
         }
-        self.engine.run(steps, &mut self.counts);
+        match &mut self.windows {
+            Some(windows) => windows.run(&mut *self.engine, steps, &mut self.counts),
+            None => self.engine.run(steps, &mut self.counts),
+        }
     }
 }
 

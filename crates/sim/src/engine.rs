@@ -5,6 +5,7 @@ use crate::evaluation::Totals;
 use crate::observer::Observer;
 use crate::replay::Replay;
 use crate::setup::Setup;
+use crate::traffic::{TrafficOptions, Windows};
 use crate::usage::{Usage, best_static};
 use homenode_base::TotalCost;
 use homenode_machine::{Location, Machine};
@@ -51,7 +52,7 @@ impl<'m> Engine<'m> {
     /// # Errors
     /// A policy does not fit the machine, or the block or the caches are not usable.
     pub fn new(setup: Setup<'m>, policies: &[Choice], bounds: Option<Start>) -> Result<Engine<'m>, SimError> {
-        Ok(Engine { inner: Watched::new(setup, policies, bounds, ())? })
+        Ok(Engine { inner: Watched::new(setup, policies, Besides { bounds, traffic: None }, ())? })
     }
     /// The next references of the merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
@@ -62,7 +63,7 @@ impl<'m> Engine<'m> {
     /// # Errors
     /// More blocks than can be numbered.
     pub fn finish(self) -> Result<Priced, SimError> {
-        self.inner.finish().map(|(priced, ())| priced)
+        self.inner.finish().map(|(priced, (), _)| priced)
     }
 }
 
@@ -77,19 +78,21 @@ impl<'m, O: Observer> Watched<'m, O> {
     pub(crate) fn new(
         setup: Setup<'m>,
         policies: &[Choice],
-        bounds: Option<Start>,
+        besides: Besides,
         observer: O,
     ) -> Result<Watched<'m, O>, SimError> {
-        let consumers = Consumers::new(setup.machine, setup.block_bytes, policies, bounds)?;
+        let consumers = Consumers::new(setup.machine, setup.block_bytes, policies, besides)?;
         let Setup { machine, block_bytes, .. } = setup;
         Ok(Watched { machine, block_bytes, replay: Replay::new(setup, (machine, setup.waits), consumers, observer)? })
     }
 
-    pub(crate) fn finish(self) -> Result<(Priced, O), SimError> {
-        let done = self.replay.finish()?;
+    /// What was found, and the windows of each policy whose traffic was counted.
+    pub(crate) fn finish(self) -> Result<(Priced, O, Vec<Option<Windows<'m>>>), SimError> {
+        let mut done = self.replay.finish()?;
+        let windows = done.consumers.take_windows();
         let priced = done.consumers.priced(self.machine, self.block_bytes, done.blocks.into_numbers());
         let (totals, refs_of, strangers) = (done.totals, done.refs_of, done.strangers);
-        Ok((Priced { totals, refs_of, strangers, ..priced }, done.observer))
+        Ok((Priced { totals, refs_of, strangers, ..priced }, done.observer, windows))
     }
 }
 
@@ -103,6 +106,22 @@ enum ChoiceLane<'m> {
     Phases(PhaseConsumer<'m>),
 }
 
+/// What is computed beside policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Besides {
+    /// The optimum, under this convention.
+    pub(crate) bounds: Option<Start>,
+    /// What policies ask of memories.
+    pub(crate) traffic: Option<TrafficOptions>,
+}
+
+impl Besides {
+    /// The optimum alone.
+    pub(crate) fn bounds(start: Start) -> Besides {
+        Besides { bounds: Some(start), traffic: None }
+    }
+}
+
 /// What one pass computes.
 pub(crate) struct Consumers<'m> {
     policies: Vec<ChoiceLane<'m>>,
@@ -110,10 +129,12 @@ pub(crate) struct Consumers<'m> {
     periods: Vec<u64>,
     usage: Usage,
     bounds: Option<BoundsConsumer<'m>>,
+    /// Traffic that is counted, and steps in order by window.
+    traffic: Option<(TrafficOptions, Vec<Step>)>,
 }
 
 impl<'m> Consumers<'m> {
-    /// Consumers of policies, and of the optimum under that convention if it is asked for.
+    /// Consumers of policies and of what is asked for beside them.
     ///
     /// # Errors
     /// A policy does not fit the machine.
@@ -121,21 +142,35 @@ impl<'m> Consumers<'m> {
         machine: &'m Machine,
         block_bytes: u64,
         policies: &[Choice],
-        bounds: Option<Start>,
+        Besides { bounds, traffic }: Besides,
     ) -> Result<Consumers<'m>, SimError> {
-        let paths = Arc::new(Paths::new(&POLICIES, &[machine], block_bytes));
+        let paths = Arc::new(match traffic {
+            Some(_) => Paths::apart(machine.nodes()),
+            None => Paths::new(&POLICIES, &[machine], block_bytes),
+        });
+        let windows = || traffic.map(|options| Windows::new(options, machine, block_bytes, &paths));
         let consumer = |choice: &Choice| -> Result<ChoiceLane<'m>, SimError> {
             let engine = choice.engine(machine, block_bytes)?;
             Ok(match (choice.spec.needs_homes, choice.phase()) {
-                (false, _) => ChoiceLane::Run(PolicyConsumer::new(engine, &paths)),
+                (false, _) => ChoiceLane::Run(PolicyConsumer::new(engine, &paths, windows())),
                 (true, None) => ChoiceLane::BestStatic,
                 (true, Some(phase)) => ChoiceLane::Phases(PhaseConsumer::new(machine, block_bytes, phase)),
             })
         };
-        let periods = policies.iter().filter_map(Choice::period).collect();
+        let periods = policies.iter().filter_map(Choice::period).chain(traffic.map(|t| t.window)).collect();
         let policies = policies.iter().map(consumer).collect::<Result<Vec<_>, SimError>>()?;
         let bounds = bounds.map(|start| BoundsConsumer::new(machine, block_bytes, start));
-        Ok(Consumers { policies, periods, usage: Usage::new(machine), bounds })
+        let traffic = traffic.map(|options| (options, Vec::new()));
+        Ok(Consumers { policies, periods, usage: Usage::new(machine), bounds, traffic })
+    }
+
+    /// The windows of each policy whose traffic was counted.
+    fn take_windows(&mut self) -> Vec<Option<Windows<'m>>> {
+        let take = |lane: &mut ChoiceLane<'m>| match lane {
+            ChoiceLane::Run(consumer) => consumer.windows.take(),
+            ChoiceLane::BestStatic | ChoiceLane::Phases(_) => None,
+        };
+        self.policies.iter_mut().map(take).collect()
     }
 
     /// What they come to; nothing of what was replayed beside these blocks is known here.
@@ -155,9 +190,18 @@ impl<'m> Consumers<'m> {
 
 impl AccessConsumer for Consumers<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
+        let in_windows = match &mut self.traffic {
+            Some((options, sorted)) => {
+                sorted.clear();
+                sorted.extend_from_slice(steps);
+                Windows::sort(*options, sorted);
+                &sorted[..]
+            }
+            None => steps,
+        };
         for policy in &mut self.policies {
             match policy {
-                ChoiceLane::Run(consumer) => consumer.steps(steps, numbers),
+                ChoiceLane::Run(consumer) => consumer.steps(in_windows, numbers),
                 ChoiceLane::BestStatic => {}
                 ChoiceLane::Phases(consumer) => consumer.steps(steps, numbers),
             }

@@ -1,6 +1,6 @@
 //! The result type: everything a report says is a view of this.
-use crate::evidence::Evidence;
 use crate::verified::Verified;
+use homenode_analysis::evidence::Evidence;
 use homenode_base::TotalCost;
 use homenode_trace::DataSource;
 use schemars::JsonSchema;
@@ -61,6 +61,10 @@ pub struct Evaluation {
     pub untried_candidates: u64,
     /// Predicted first-touch total of the program with all findings applied at once; null without findings.
     pub predicted_all: Option<TotalCost>,
+    /// What policies ask of memories beside what these serve; only where misses have classes and the machine says what its memories
+    /// serve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
     /// What was not seen, and which conclusions that takes away. Only with no gap does a report say that there is nothing to
     /// change.
     pub evidence: Evidence,
@@ -291,6 +295,65 @@ pub struct OptimumRow {
     pub copies: u64,
     /// Lowest and highest total over seeded merges, where the order was varied; null in model order.
     pub spread: Option<(TotalCost, TotalCost)>,
+}
+
+/// Bytes that memories are asked for in windows of virtual time, beside what they serve. What it takes longer is in no total above.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Traffic {
+    /// How many windows there are.
+    pub windows: u64,
+    /// References of a window.
+    pub window_refs: u64,
+    /// Picoseconds that a reference takes on the mean besides what its accesses cost, of the time that the program took without hooks; null if
+    /// nobody measured that, and windows may then take longer, and demand be lower.
+    pub reference_ps: Option<u64>,
+    /// What each memory serves, where it is known.
+    pub serves: Vec<Serves>,
+    /// Picoseconds that all memories together need for the lines of all windows: no placement takes less.
+    pub least: TotalCost,
+    /// Policies as above; not those whose homes are known at the end alone.
+    pub policies: Vec<TrafficRow>,
+}
+
+/// What the memory of a node serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Serves {
+    /// Node.
+    pub node: u16,
+    /// MB/s (10^6 bytes) of reads alone.
+    pub read_mbs: u64,
+    /// MB/s of lines written back alone.
+    pub write_mbs: u64,
+}
+
+/// What one policy asks of memories.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TrafficRow {
+    /// Policy, as above.
+    pub name: String,
+    /// Picoseconds of all windows one after the other, each as long as the node that waits longest in it; nobody waits for write-backs.
+    pub time: TotalCost,
+    /// By how much they are longer where memories need longer.
+    pub longer: TotalCost,
+    /// Windows that are longer.
+    pub windows_longer: u64,
+    /// What makes them so most; null if none is.
+    pub most: Option<Bottleneck>,
+}
+
+/// A memory, or the way from a node to it, that is asked for more than it serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Bottleneck {
+    /// Node whose processors ask; null for all of them.
+    pub from: Option<u16>,
+    /// Node of the memory.
+    pub home: u16,
+    /// MB/s asked for in the windows that wait for it, if they did not.
+    pub asked_mbs: u64,
+    /// MB/s that it serves of such reads and writes.
+    pub serves_mbs: u64,
+    /// By how much those windows are longer, in picoseconds.
+    pub longer: TotalCost,
 }
 
 /// What is wrong, what to do and what it is worth. The worth is always that of the same what-if machinery.

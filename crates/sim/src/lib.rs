@@ -6,7 +6,7 @@
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes; `colours`, `workers` and `front`: what of them can be done at the same time; [`estimate`]: a first answer from a part), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
-//! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
+//! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), `traffic` (what policies ask of memories), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`realign`], [`verify`](mod@verify). The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
@@ -45,7 +45,6 @@ pub mod engine;
 mod error;
 pub mod evaluate;
 pub mod evaluation;
-pub mod evidence;
 pub mod filtered;
 mod fold;
 mod front;
@@ -61,6 +60,7 @@ mod seen;
 mod setup;
 pub mod shared;
 mod split;
+mod traffic;
 mod usage;
 mod verified;
 pub mod verify;
@@ -76,8 +76,8 @@ pub use error::SimError;
 pub use evaluate::estimate::{Estimate, EstimateRow, ObjectEstimate, PageDraw, estimate, estimate_pages};
 pub use evaluate::{EvalContext, EvalOptions, NoObjects, ObjectRange, Objects, evaluate};
 pub use evaluation::Evaluation;
-pub use evidence::Evidence;
 pub use filtered::{Filtered, Passed};
+pub use homenode_analysis::evidence::{self, Evidence};
 pub use lives::lives;
 pub use profile::{Profile, Profiled};
 pub use realign::{Realigned, Realignment};
@@ -85,6 +85,7 @@ pub use seen::Seen;
 pub use setup::{MissModel, ReplayOptions, Setup, Waits};
 pub use shared::SharedRefs;
 pub use split::{Piece, Pieces, for_pieces};
+pub use traffic::TrafficOptions;
 pub use usage::Usage;
 pub use verified::{Verified, VerifiedRow};
 pub use verify::verify;

@@ -8,13 +8,14 @@ use homenode_command::dataset::{Opened, open, refs};
 use homenode_command::{Failure, Progress, machine};
 use homenode_machine::MapRule;
 use homenode_placement::policies::{self, Choice};
+use homenode_report::traffic;
 use homenode_report::units::{self, CostUnit};
 use homenode_report::{CapacityDoc, Comparison, LayoutDoc, ReportDoc};
 use homenode_sim::evaluation::{BindingRow, FindingKind};
 use homenode_sim::names::NameTable;
 use homenode_sim::{
-    BoundMachine, EvalContext, EvalOptions, Evaluation, MissModel, ReplayOptions, Setup, SimError, Verified,
-    VerifiedRow, Waits, evaluate, evidence, verify,
+    BoundMachine, EvalContext, EvalOptions, Evaluation, MissModel, ReplayOptions, Setup, SimError, TrafficOptions,
+    Verified, VerifiedRow, Waits, evaluate, evidence, verify,
 };
 use homenode_timed::tiers::TierMachine;
 use homenode_trace::TraceError;
@@ -189,6 +190,7 @@ impl Plan<'_> {
         let options = EvalOptions {
             finding_permille: self.request.threshold_percent * 10,
             merges: if recorded { MORE_MERGES } else { 0 },
+            traffic: self.traffic(reader),
             ..Default::default()
         };
         let threads = Threads::new();
@@ -205,6 +207,9 @@ impl Plan<'_> {
         evaluation.warnings.extend(waited);
         evaluation.warnings.extend(unknown(&evaluation));
         evaluation.warnings.extend(unbound(&evaluation, reader));
+        if let Some((words, remedy)) = traffic::short(&evaluation) {
+            evaluation.evidence.add(evidence::Gap::bandwidth(words, remedy));
+        }
         for gap in evidence::of_recording(reader.manifest(), reader.symbols(), reader.events()).gaps {
             evaluation.evidence.add(gap);
         }
@@ -213,6 +218,12 @@ impl Plan<'_> {
             evaluation.verified = Some(verified(&mut source, &context, &evaluation)?);
         }
         Ok(evaluation)
+    }
+
+    /// How traffic is counted, where misses overlap: processors that wait for each miss alone ask for little.
+    fn traffic(&self, reader: &DatasetReader) -> Option<TrafficOptions> {
+        let machine = Some(&self.bound_machine.machine).filter(|_| self.request.model == MissModel::Overlap)?;
+        TrafficOptions::new(machine, refs(reader), homenode_report::memory_time::native_ps(reader.manifest()))
     }
 
     /// By code location, whether its misses wait for each other, if that is asked about.

@@ -6,7 +6,7 @@
 use super::Spec;
 use crate::costs::{CopyCost, Costs, Matrix};
 use crate::model::{Machine, Unit};
-use crate::sections::{CacheGeometry, Caches, Sections};
+use crate::sections::{Bandwidth, CacheGeometry, Caches, Rates, Sections};
 use crate::shape::Shape;
 use homenode_base::Cost;
 
@@ -24,6 +24,10 @@ const REMOTE: Cost = Cost(187_600);
 const WRITE_BACK_LOCAL: Cost = Cost(10_200);
 /// Times 61,042 / 56,395 (mean read bandwidth from clusters of the own and of the other socket, MB/s) = 11.1 ns.
 const WRITE_BACK_REMOTE: Cost = Cost(11_100);
+/// Reads of a socket: half of 491,946.4 MB/s.
+const READ_MBS: u64 = 245_973;
+/// Lines written back, where equal reads and writes come to half of 401,275.6 MB/s: 1 / (2 / 200,638 - 1 / 245,973).
+const WRITE_MBS: u64 = 169_400;
 /// Local latency x 97.5 / 116.0, the two on Granite Rapids.
 const TRANSFER_NEAR: Cost = Cost(90_900);
 
@@ -50,12 +54,16 @@ fn build() -> Machine {
                 transfer_near: TRANSFER_NEAR,
                 transfer_far: REMOTE,
             }),
+            bandwidth: Some(Bandwidth {
+                read: Rates { near: Some(READ_MBS), far: None, matrix: None },
+                write: Some(Rates { near: Some(WRITE_MBS), far: None, matrix: None }),
+            }),
             ..Sections::default()
         },
     }
 }
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "latencies of memory 108.2 and 187.6 ns, bandwidths: Intel Memory Latency Checker 3.11a on two Xeon Platinum 8468 with four clusters each, \
      prefetchers on, G. J. Bex, github.com/gjbex/Code-optimization info/sapphirerapids_mlc.txt (commit 35b32704); means over clusters are ours",
     "32 cores, 2 MiB a core and 60 MiB a socket: Xeon Platinum 8462Y+, FD.io CSIT, github.com/FDio/csit \
@@ -65,6 +73,8 @@ const SOURCES: [&str; 6] = [
      the next, where it took 97.5 ns (a third of 81.0 and two thirds of 105.7 ns) and memory 116.0 ns: info/granite_rapids_mlc.txt of the first \
      source (commit 44b16cbc)",
     "of the other socket as long as its memory: derived, not measured here; there 240.8 and 239.3 ns",
+    "bandwidth of a socket 245,973 MB/s of reads, and 169,400 MB/s of write-backs: derived from both sockets' 491,946.4 (reads) and 401,275.6 (equal reads and \
+     writes); what the wires between sockets carry in all was not measured",
     "write-back 10.2 and 11.1 ns: derived from the bandwidths above as core time taken, as on `two-socket`, not measured",
     "page copy 1.6 us for 4 KiB: as on `two-socket`, derived there, not measured on this machine",
 ];
@@ -98,6 +108,8 @@ mod tests {
         close(TRANSFER_NEAR, mean(true) * 97.5 / 116.0);
         let write_back = 64.0 / (401_275.6e6 / 2.0) * 32.0 * 1e9;
         close(WRITE_BACK_LOCAL, write_back);
+        let written = 1.0 / (2.0 / (401_275.6 / 2.0) - 2.0 / 491_946.4);
+        assert!((written - WRITE_MBS as f64).abs() < 100.0, "{written}");
         close(WRITE_BACK_REMOTE, write_back * 61_042.0 / 56_395.0);
     }
 }

@@ -17,7 +17,7 @@
 use super::Spec;
 use crate::costs::{CopyCost, Costs, Distances, Matrix};
 use crate::model::{Machine, Unit};
-use crate::sections::{CacheGeometry, Caches, HitCosts, Hits, Misses, Sections};
+use crate::sections::{Bandwidth, CacheGeometry, Caches, HitCosts, Hits, Misses, Rates, Sections};
 use crate::shape::Shape;
 use homenode_base::Cost;
 
@@ -46,6 +46,10 @@ const COPY_FIXED: Cost = Cost(1_200_000);
 
 /// Hit in the last level: mean of 25 and 27 ns.
 const HIT: Cost = Cost(26_000);
+/// Reads of the memory of the node with all its channels in use, by its own processors and by those of the other, MB/s.
+const READ_MBS: [u64; 2] = [108_034, 50_657];
+/// Lines written back there: of 90,591.7 MB/s of both nodes together, half of them writes, this one has 108,034.1 / (108,034.1 + 19,468.8).
+const WRITE_MBS: u64 = 59_500;
 /// Line fill buffers of a core, and entries of the queue behind its second level.
 const FILL_BUFFERS: i64 = 12;
 const QUEUE: i64 = 16;
@@ -78,6 +82,10 @@ fn build() -> Machine {
                 transfer_near: TRANSFER_NEAR,
                 transfer_far: TRANSFER_FAR,
             }),
+            bandwidth: Some(Bandwidth {
+                read: Rates { near: Some(READ_MBS[0]), far: Some(READ_MBS[1]), matrix: None },
+                write: Some(Rates { near: Some(WRITE_MBS), far: None, matrix: None }),
+            }),
             misses: Some(Misses { streamed: over(QUEUE), overlapped: over(FILL_BUFFERS) }),
             hits: Some(Hits {
                 shared: HitCosts { waited: HIT, overlapped: Cost(HIT.0 / FILL_BUFFERS), streamed: Cost(HIT.0 / QUEUE) },
@@ -87,7 +95,7 @@ fn build() -> Machine {
     }
 }
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "idle latencies 81.1 ns local, 144.5 and 139.6 ns remote; cache-to-cache (HITM) 50.3 ns near, 108.6 and 108.5 ns \
      (home at the writer), 170.8 and 173.2 ns (home at the reader) far; bandwidths 90,591.7 MB/s (1:1 reads and writes, \
      both nodes), 108,034.1 MB/s local and 50,657.1 MB/s remote reads: Intel Memory Latency Checker 3.5 on two Xeon \
@@ -101,6 +109,8 @@ const SOURCES: [&str; 7] = [
     "write-back 11.3 and 24.1 ns: derived from the bandwidths above as core time taken, not measured",
     "misses that overlap or are streamed: derived, not measured, as latency over 12 line fill buffers and over 16 entries of the queue behind the \
      second level of a core, P. Cordes, stackoverflow.com/questions/39260020",
+    "bandwidth of a node: the reads above, of node 0, whose channels are all in use (node 1 read its own memory at 19,468.8 MB/s); write-backs \
+     59,500 MB/s: derived from equal reads and writes as node 0's part of both",
     "hits in the last level 25 to 27 ns when waited for (16 to 32 MB of a Skylake-SP, LMBench, random loads): AnandTech 2017, Sizing Up Servers: \
      Intel's Skylake-SP Xeon versus AMD's EPYC 7000, page 13, anandtech.com/show/11544; others derived as for misses",
     "page copy 1.6 us for 4 KiB: derived, not measured; migration in Linux leaves up to 95 % of the bandwidth unused \
@@ -118,6 +128,9 @@ mod tests {
         assert!((write_back - WRITE_BACK_LOCAL.0 as f64).abs() < 50.0, "{write_back}");
         let remote = write_back * 108_034.1 / 50_657.1;
         assert!((remote - WRITE_BACK_REMOTE.0 as f64).abs() < 50.0, "{remote}");
+        let mixed = 90_591.7 * 108_034.1 / (108_034.1 + 19_468.8);
+        let write = 1.0 / (2.0 / mixed - 1.0 / 108_034.1);
+        assert!((write - WRITE_MBS as f64).abs() < 100.0, "{write}");
         let one_core_mbs = 64.0 / (LOCAL.0 as f64 / QUEUE as f64) * 1e6;
         assert!(
             one_core_mbs < 108_034.1 / 2.0 && one_core_mbs > 108_034.1 / 16.0,

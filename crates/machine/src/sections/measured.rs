@@ -113,7 +113,7 @@ impl Measured {
         let [overlapped, streamed] = [cost(&self.hit_overlapped_ps)?, cost(&self.hit_streamed_ps)?];
         Some(HitCosts { waited, overlapped: overlapped.min(waited), streamed: streamed.min(waited) })
     }
-    fn cell(&self, table: &Table, cpu_node: u32, memory_node: u32) -> Option<i64> {
+    pub(super) fn cell(&self, table: &Table, cpu_node: u32, memory_node: u32) -> Option<i64> {
         let row = self.cpu_nodes.iter().position(|n| *n == cpu_node)?;
         let column = self.memory_nodes.iter().position(|n| *n == memory_node)?;
         table.mean.get(row)?.get(column).copied().filter(|v| *v > 0)

@@ -6,6 +6,7 @@ use crate::limits::MachineError;
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
+mod bandwidth;
 mod caches;
 mod capacity;
 mod coherence;
@@ -15,6 +16,7 @@ mod measured;
 mod misses;
 mod tiers;
 
+pub use bandwidth::{Bandwidth, Rates, ReadWrite};
 pub use caches::{CacheGeometry, Caches};
 pub use capacity::Capacity;
 pub use coherence::Coherence;
@@ -34,6 +36,9 @@ pub(crate) trait Section {
 macro_rules! sections {
     ($declare:ident) => {
         $declare! {
+            /// What the memory of the nodes serves; without, what was measured, or any demand. Nothing that a placement costs.
+            #[serde(skip)]
+            bandwidth: crate::sections::Bandwidth,
             /// Caches; without, every reference is charged.
             #[serde(default)]
             caches: crate::sections::Caches,

@@ -34,6 +34,24 @@ impl EventCounts {
         let path = self.paths.number_from(access.node, at);
         self.of[path * self.kinds + access.class as usize] += u64::from(access.weight);
     }
+    /// Forgets what has happened.
+    pub fn clear(&mut self) {
+        self.of.fill(0);
+    }
+    /// Adds what happened elsewhere. Panics unless that is of the same family and as many paths.
+    pub fn absorb(&mut self, other: &EventCounts) {
+        assert_eq!(
+            (self.kinds, self.of.len()),
+            (other.kinds, other.of.len()),
+            "counts of one family and the same paths"
+        );
+        self.of.iter_mut().zip(&other.of).for_each(|(sum, more)| *sum += more);
+    }
+    /// What has happened: kind, path, times.
+    pub fn happened(&self) -> impl Iterator<Item = (usize, (Location, Location), u64)> + '_ {
+        let counted = self.of.iter().enumerate().filter(|(_, times)| **times > 0);
+        counted.map(|(i, times)| (i % self.kinds, self.paths.example(i / self.kinds), *times))
+    }
     /// Events of a kind on all paths.
     pub fn total(&self, kind: usize) -> u64 {
         self.of.iter().skip(kind).step_by(self.kinds).sum()
@@ -41,11 +59,10 @@ impl EventCounts {
     /// What they cost on one of the machines that the paths were made for, with blocks of as many bytes.
     pub fn priced(&self, machine: &Machine, block_bytes: u64) -> Tally {
         let mut tally = Tally::default();
-        for (i, times) in self.of.iter().enumerate().filter(|(_, times)| **times > 0) {
-            let kind = &self.family.kinds[i % self.kinds];
-            let (from, to) = self.paths.example(i / self.kinds);
-            let cost = (kind.price)(machine, block_bytes, from, to).times(*times);
-            add(&mut tally, kind.part, (from, to), cost, *times);
+        for (kind, (from, to), times) in self.happened() {
+            let kind = &self.family.kinds[kind];
+            let cost = (kind.price)(machine, block_bytes, from, to).times(times);
+            add(&mut tally, kind.part, (from, to), cost, times);
         }
         tally
     }

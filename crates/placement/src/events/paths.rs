@@ -34,8 +34,7 @@ impl Paths {
             paths.examples.truncate(nodes + 1);
             return paths;
         }
-        let places = || (0..nodes).map(|n| Location::Node(NodeId(n as u16))).chain([Location::Global]);
-        let all: Vec<(Location, Location)> = places().flat_map(|from| places().map(move |to| (from, to))).collect();
+        let all = Paths::apart(nodes).examples;
         paths.numbers = all.iter().map(|(from, to)| paths.number(*from, *to) as u32).collect();
         // Machines on which all nodes are alike tell no more apart.
         uneven.iter().for_each(|machine| divide(family, machine, block_bytes, &all, &mut paths.numbers));
@@ -45,6 +44,12 @@ impl Paths {
             }
         }
         paths
+    }
+    /// The paths of so many nodes, each with a number of its own, for who asks which nodes they lead to.
+    pub fn apart(nodes: usize) -> Paths {
+        let places = || (0..nodes).map(|n| Location::Node(NodeId(n as u16))).chain([Location::Global]);
+        let examples: Vec<_> = places().flat_map(|from| places().map(move |to| (from, to))).collect();
+        Paths { nodes, numbers: (0..examples.len() as u32).collect(), examples }
     }
     /// How many there are.
     pub fn len(&self) -> usize {

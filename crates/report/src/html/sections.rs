@@ -255,7 +255,9 @@ fn policies_intro(e: &Evaluation) -> String {
     let charged = unit.meaning().map_or(charged.to_owned(), |m| format!("{charged} One unit of cost is a {m}."));
     let Some(o) = e.optimum.first() else { return charged };
     let summary = o.summary.trim_end_matches('.');
-    format!("{charged} Ratios and the dashed line are against the {}: {}.", o.name, decapitalised(summary))
+    let bandwidth =
+        crate::traffic::sentence(e).map_or(String::new(), |words| format!(" B{}.", words.trim_start_matches('b')));
+    format!("{charged} Ratios and the dashed line are against the {}: {}.{bandwidth}", o.name, decapitalised(summary))
 }
 
 fn policies(e: &Evaluation, i: usize) -> String {

@@ -7,6 +7,7 @@ use crate::headline::bound_name;
 use crate::layout::{LayoutChange, LayoutDoc, LayoutSize};
 use crate::sampling::{range, share_with_interval};
 use crate::text::sorted;
+use crate::traffic;
 use crate::units::{CostUnit, bytes, count, factor, percent, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
@@ -179,6 +180,8 @@ pub(super) fn policies(e: &Evaluation) -> String {
     let parts = view::parts(e);
     let mut heads = vec![("Policy or bound", false), ("Total", true), ("Ratio", true)];
     heads.extend(parts.iter().map(|(_, label, _)| (*label, true)));
+    let waits = traffic::matters(e);
+    heads.extend(waits.then_some(("Longer for bandwidth", true)));
     heads.extend([("Blocks moved", true), ("Copied", true)]);
     let cost = |c: TotalCost| num(&if c == TotalCost::ZERO { "–".to_owned() } else { unit.cost(c) }).key(c.as_f64());
     let some = |n: u64| num(&if n == 0 { "–".to_owned() } else { count(n) }).key(n as f64);
@@ -193,6 +196,7 @@ pub(super) fn policies(e: &Evaluation) -> String {
             num(&factor(ratio)).key(ratio),
         ];
         row.extend(parts.iter().map(|(key, _, _)| if *key == "movement" { cost(o.movement) } else { num("") }));
+        row.extend(waits.then(|| num("")));
         row.extend([some(o.moves), some(o.copies)]);
         rows.push(row);
     }
@@ -201,6 +205,8 @@ pub(super) fn policies(e: &Evaluation) -> String {
         let mut row =
             vec![named(&esc(&p.name), &summary), cost_cell(&unit, p.total), num(&factor(p.ratio)).key(p.ratio)];
         row.extend(parts.iter().map(|(_, _, part)| cost(part(p))));
+        let longer = |part: f64| num(&percent(part)).key(part);
+        row.extend(waits.then(|| traffic::longer(e, &p.name).map_or_else(|| num(""), longer)));
         row.extend([some(p.moves), some(p.copies)]);
         rows.push(row);
     }

@@ -5,6 +5,7 @@ use crate::doc::ReportDoc;
 use crate::headline::{best_placement, bound_name, named};
 use crate::layout::LayoutVerdict;
 use crate::sampling::{range, share_with_interval};
+use crate::traffic;
 use crate::units::{CostUnit, bytes, count, factor, hits, misses, percent, plural, ranges};
 use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
@@ -95,6 +96,8 @@ pub(super) fn policies(e: &Evaluation, width: usize, paint: Paint) -> Vec<String
     let mut lines = render(&policies_table(e, if bar < BAR_LEAST { 0 } else { bar }), width, paint);
     lines.extend(misses(&e.totals).map(|words| paint.dim(&cut_end(&words, width))));
     lines.extend(hits(&e.totals, &CostUnit::of(&e.unit)).map(|words| paint.dim(&cut_end(&words, width))));
+    let beside = traffic::sentence(e).filter(|_| traffic::short(e).is_none());
+    lines.extend(beside.iter().flat_map(|words| wrap(&clean(words), width, 0)).map(|l| paint.dim(&l)));
     lines.extend(over_orders(e).map(|words| paint.dim(&cut_end(&words, width))));
     if e.policies.len() > POLICIES {
         lines.push(paint.dim(&format!("{} more with --json or -o report.html", e.policies.len() - POLICIES)));
@@ -120,6 +123,10 @@ fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
     let largest = e.policies.iter().map(|p| p.total).max().unwrap_or(TotalCost::ZERO);
     let mut columns = vec![Column::words("Policies and bounds", 14), Column::number("total"), Column::number("ratio")];
     columns.extend(parts.iter().map(|(name, _)| Column::number(*name)));
+    let waits = traffic::matters(e);
+    if waits {
+        columns.push(Column::number("bandwidth"));
+    }
     if bar_width > 0 {
         columns.push(Column::words("", bar_width));
     }
@@ -131,16 +138,26 @@ fn policies_table(e: &Evaluation, bar_width: usize) -> Table {
         let mut cells = vec![name, unit.cost(o.total), factor(ratio)];
         let moves = some_percent(share(o.movement, o.total));
         cells.extend(parts.iter().map(|(name, _)| if *name == "moves" { moves.clone() } else { String::new() }));
+        cells.extend(waits.then(String::new));
         cells.push(bar(share(o.total, largest), bar_width));
         table.push_words(cells);
     }
     for p in e.policies.iter().take(POLICIES) {
         let mut cells = vec![p.name.clone(), unit.cost(p.total), factor(p.ratio)];
         cells.extend(parts.iter().map(|(_, part)| some_percent(share(part(p), p.total))));
+        cells.extend(waits.then(|| longer(e, &p.name)));
         cells.push(bar(share(p.total, largest), bar_width));
         table.push_words(cells);
     }
     table
+}
+
+/// By how much a policy takes longer for want of bandwidth; empty where that was not looked at.
+fn longer(e: &Evaluation, policy: &str) -> String {
+    traffic::longer(e, policy).map_or(String::new(), |part| match part {
+        0.0 => "–".to_owned(),
+        part => format!("+{}", percent(part)),
+    })
 }
 
 /// Per cent, with a dash for nothing at all.

@@ -232,6 +232,7 @@ pub(crate) fn evaluation() -> Evaluation {
         findings: findings(),
         untried_candidates: 0,
         predicted_all: Some(us(155_400)),
+        traffic: None,
         evidence: Evidence { gaps: vec![unseen_library()] },
         verified: Some(verified()),
         warnings: vec![

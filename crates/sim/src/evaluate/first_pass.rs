@@ -3,6 +3,7 @@ use super::lookup::Lookup;
 use super::objects::{FlatNames, Objects};
 use crate::binding::ThreadBinding;
 use crate::observer::Observer;
+use crate::traffic::Pace;
 use homenode_analysis::{Analysed, Analysis, BlockReference, Charge, Hit, Transfer, UNKNOWN_SITE};
 use homenode_base::spaces::tag;
 use homenode_base::{Cost, TotalCost};
@@ -23,6 +24,8 @@ pub(super) struct FirstPassObserver<'a> {
     hits_of: Vec<TotalCost>,
     /// By thread, what makes its addresses flat.
     space_tags: Vec<u64>,
+    /// What passes in windows, where traffic is counted.
+    pub(super) pace: Option<Pace>,
 }
 
 impl<'a> FirstPassObserver<'a> {
@@ -41,6 +44,7 @@ impl<'a> FirstPassObserver<'a> {
             hits_of: cost_of.clone(),
             cost_of,
             space_tags,
+            pace: None,
         }
     }
 
@@ -92,6 +96,9 @@ impl Observer for FirstPassObserver<'_> {
     fn reference(&mut self, r: &Merged, _: ThreadBinding, flat: u64) {
         let object = self.objects.at(flat);
         (self.site, self.thread) = (r.site, r.thread);
+        if let Some(pace) = self.pace.as_mut().filter(|_| r.op != Op::Spin) {
+            pace.reference(r.thread, r.weight);
+        }
         // A spin comes here only if it is to be charged like a read.
         let op = if r.op == Op::Spin { Op::Read } else { r.op };
         self.analysis.reference(&Merged { addr: flat, op, ..*r }, object);
@@ -121,12 +128,18 @@ impl Observer for FirstPassObserver<'_> {
         if let Some(sum) = self.hits_of.get_mut(self.thread as usize) {
             *sum += cost;
         }
+        if let Some(pace) = &mut self.pace {
+            pace.fixed(cost);
+        }
         let object = self.objects.at(flat);
         self.analysis.hit(&Hit { object, site: self.site, cost });
     }
 
     fn transfer(&mut self, flat: u64, _: u32, cost: Cost) {
         self.pay(cost);
+        if let Some(pace) = &mut self.pace {
+            pace.fixed(cost);
+        }
         let object = self.objects.at(flat);
         self.analysis.transfer(&Transfer { addr: flat, object, site: self.site, cost });
     }

@@ -11,10 +11,11 @@ mod shards;
 
 use crate::SimError;
 use crate::colours::colours;
-use crate::engine::{Engine, Priced, Watched};
-use crate::evaluation::Evaluation;
+use crate::engine::{Besides, Engine, Priced, Watched};
+use crate::evaluation::{Evaluation, Traffic};
 use crate::observer::Observer;
 use crate::setup::Setup;
+use crate::traffic::{Pace, Served, TrafficOptions, traffic};
 use crate::workers::Workers;
 use first_pass::FirstPassObserver;
 use homenode_analysis::{Analysed, Analysis};
@@ -49,11 +50,13 @@ pub struct EvalOptions {
     /// Further merges that policies are run on, for the spread of results that depend on the recorded order; 0 in model
     /// order.
     pub merges: u32,
+    /// How the traffic of policies is counted; `None` leaves it out. Only where everything is one replay: [`MissModel::Overlap`](crate::MissModel::Overlap).
+    pub traffic: Option<TrafficOptions>,
 }
 
 impl Default for EvalOptions {
     fn default() -> EvalOptions {
-        EvalOptions { start: Start::FreeSet, finding_permille: 50, candidates_max: 12, merges: 0 }
+        EvalOptions { start: Start::FreeSet, finding_permille: 50, candidates_max: 12, merges: 0, traffic: None }
     }
 }
 
@@ -79,34 +82,48 @@ pub fn evaluate(
         sampled: setup.options.sampled,
         colours: colours(&setup),
     };
-    let (priced, analysed) = match seen.colours > 1 && objects.fork().is_some() {
-        true => shards::first_pass(source, objects, context, (&choices, &seen))?,
+    let (priced, analysed, traffic) = match seen.colours > 1 && objects.fork().is_some() {
+        true => {
+            let (priced, analysed) = shards::first_pass(source, objects, context, (&choices, &seen))?;
+            (priced, analysed, None)
+        }
         false => whole(source, objects, context, (&choices, &seen))?,
     };
     let (mut evaluation, candidates) = rows::evaluation(context, &choices, &priced, analysed);
+    evaluation.traffic = traffic;
     findings::fill(&mut evaluation, candidates, source, context)?;
     spread(&mut evaluation, &choices, source, context)?;
     Ok(evaluation)
 }
 
-/// Policies, bounds and analysis in one replay.
+/// Policies, bounds and analysis in one replay, and traffic if it is asked for.
 fn whole(
     source: &mut dyn Source,
     objects: &mut dyn Objects,
     context: &EvalContext<'_>,
     (choices, seen): (&[Choice], &homenode_analysis::Setup<'_>),
-) -> Result<(Priced, Analysed), SimError> {
-    let first_pass = FirstPassObserver::new(Analysis::new(seen.clone()), objects, context.setup.bindings);
-    let mut pass = Watched::new(context.setup, choices, Some(context.options.start), first_pass)?;
+) -> Result<(Priced, Analysed, Option<Traffic>), SimError> {
+    let (setup, options) = (context.setup, context.options);
+    let mut first_pass = FirstPassObserver::new(Analysis::new(seen.clone()), objects, setup.bindings);
+    let besides = Besides { traffic: options.traffic, ..Besides::bounds(options.start) };
+    first_pass.pace = options.traffic.map(|traffic| Pace::new(traffic, setup.bindings));
+    let mut pass = Watched::new(setup, choices, besides, first_pass)?;
     let mut stream = source.stream(0)?;
     while let Some(piece) = stream.pull()? {
         pass.replay.refs(piece.refs);
         piece.event.iter().for_each(|(event, _)| pass.replay.observer().event(event));
     }
     drop(stream);
-    let (mut priced, mut first_pass) = pass.finish()?;
+    let (mut priced, mut first_pass, windows) = pass.finish()?;
     (priced.cost_of, priced.hits_of) = (first_pass.take_costs(), first_pass.take_hits());
-    Ok((priced, first_pass.finish()))
+    let asked = options.traffic.zip(first_pass.pace.take()).zip(setup.machine.bandwidth());
+    let traffic = asked.map(|((options, pace), bandwidth)| {
+        let served = Served::new(&bandwidth, setup.machine.nodes());
+        let policies: Vec<_> = choices.iter().zip(&windows).map(|(c, w)| (c.to_string(), w.as_ref())).collect();
+        let first_touch = choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
+        traffic(options, &served, &pace, (&policies, first_touch))
+    });
+    Ok((priced, first_pass.finish(), traffic))
 }
 
 /// The policies in registry order, each once, first touch among them unless the machine has no remote memory accesses

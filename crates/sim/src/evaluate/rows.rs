@@ -3,7 +3,7 @@ use super::EvalContext;
 use crate::consumers::ProgramBounds;
 use crate::engine::Priced;
 use crate::evaluation::{BindingRow, Evaluation, LoopRow, OptimumRow, PolicyRow, SampleSpread, ThreadRow};
-use crate::evidence::{Evidence, Gap};
+use homenode_analysis::evidence::{Evidence, Gap};
 use homenode_analysis::{Analysed, Candidate};
 use homenode_base::TotalCost;
 use homenode_machine::Unit;
@@ -63,6 +63,7 @@ pub(super) fn evaluation(
         findings: Vec::new(),
         untried_candidates: 0,
         predicted_all: None,
+        traffic: None,
         evidence,
         verified: None,
         warnings,

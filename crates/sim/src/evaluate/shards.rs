@@ -5,7 +5,7 @@ use super::batches::{Routes, Shard, replay};
 use super::first_pass::FirstPassObserver;
 use super::objects::{FlatNames, Objects};
 use crate::SimError;
-use crate::engine::{Priced, Watched};
+use crate::engine::{Besides, Priced, Watched};
 use crate::front::Front;
 use crate::split::for_pieces;
 use crate::workers::Workers;
@@ -34,9 +34,10 @@ pub(super) fn first_pass(
 ) -> Result<(Priced, Analysed), SimError> {
     let setup = context.setup;
     let mut forks: Vec<_> = (0..shards(seen.colours, context.workers)).filter_map(|_| objects.fork()).collect();
+    let besides = Besides::bounds(context.options.start);
     let shard = |objects| -> Result<Shard<'_, _>, SimError> {
         let observer = FirstPassObserver::new(Analysis::of_colours(seen.clone()), objects, setup.bindings);
-        Ok(Shard::new(Watched::new(setup, choices, Some(context.options.start), observer)?))
+        Ok(Shard::new(Watched::new(setup, choices, besides, observer)?))
     };
     let mut all = forks.iter_mut().map(|o| shard(&mut **o)).collect::<Result<Vec<_>, SimError>>()?;
     let mut router = Router {
@@ -56,7 +57,7 @@ pub(super) fn first_pass(
 fn finish(shards: Vec<Shard<'_, FirstPassObserver<'_>>>, router: Router<'_>) -> Result<(Priced, Analysed), SimError> {
     let (mut priced, mut analyses, mut names) = (None::<Priced>, Vec::new(), None);
     for shard in shards {
-        let (mut part, mut observer) = shard.pass.finish()?;
+        let (mut part, mut observer, _) = shard.pass.finish()?;
         part.cost_of = observer.take_costs();
         match &mut priced {
             Some(priced) => priced.absorb(&part),

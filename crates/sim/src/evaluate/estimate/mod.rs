@@ -10,7 +10,7 @@ use super::objects::{FlatNames, Objects};
 use super::{EvalContext, FIRST_TOUCH, in_registry_order, rows};
 use crate::SimError;
 use crate::colours::colours;
-use crate::engine::{Priced, Watched};
+use crate::engine::{Besides, Priced, Watched};
 use crate::front::Front;
 use crate::split::Pieces;
 use costs::{Costs, ObjectCost};
@@ -139,14 +139,14 @@ pub fn estimate(
     let choices = in_registry_order(context.policies, setup)?;
     let shard = |objects| -> Result<Shard<'_, _>, SimError> {
         let costs = Costs::new(Lookup::new(objects));
-        Ok(Shard::new(Watched::new(setup, &choices, Some(context.options.start), costs)?))
+        Ok(Shard::new(Watched::new(setup, &choices, Besides::bounds(context.options.start), costs)?))
     };
     let mut shards = forks.iter_mut().map(|o| shard(&mut **o)).collect::<Result<Vec<_>, SimError>>()?;
     let mut router = Router::new(context, all, &drawn);
     replay(&mut *source.stream(0)?, &mut router, &mut shards, context.workers)?;
     let mut parts = Vec::new();
     for shard in shards {
-        let (priced, costs) = shard.pass.finish()?;
+        let (priced, costs, _) = shard.pass.finish()?;
         parts.push((priced, costs.rows().iter().copied().collect()));
     }
     let handover = handover(setup.machine, setup.block_bytes);

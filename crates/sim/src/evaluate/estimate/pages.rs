@@ -7,7 +7,7 @@ use super::{Estimate, Looked, Part, Seen, handover};
 use crate::SimError;
 use crate::binding::ThreadBinding;
 use crate::consumers::AccessConsumer;
-use crate::engine::{Consumers, Priced};
+use crate::engine::{Besides, Consumers, Priced};
 use crate::evaluate::lookup::Lookup;
 use crate::evaluate::{EvalContext, Objects, in_registry_order};
 use crate::front::Front;
@@ -121,7 +121,7 @@ pub fn estimate_pages(
         let mut replays = Vec::new();
         for (small, fork) in smaller.iter().zip(forks) {
             let setup = Setup { machine: small, ..setup };
-            let group = || Consumers::new(small, setup.block_bytes, &choices, Some(context.options.start));
+            let group = || Consumers::new(small, setup.block_bytes, &choices, Besides::bounds(context.options.start));
             let groups = (0..together.groups()).map(|_| group()).collect::<Result<Vec<_>, SimError>>()?;
             let costs = GroupCosts::new(Lookup::new(&mut **fork), together.clone());
             replays.push(Replay::new(setup, (small, &[]), Grouped::new(groups, together.clone(), shift), costs)?);

@@ -87,6 +87,8 @@ pub enum GapKind {
     Untried,
     /// Memory that holds less than the program uses.
     Capacity,
+    /// Memory that serves less than the program asks for.
+    Bandwidth,
     /// References to some pages alone.
     Pages,
 }
@@ -160,6 +162,11 @@ impl Gap {
     /// DRAM that does not hold what the program uses: an evaluation is of all of it there.
     pub fn capacity(sentence: String) -> Gap {
         Gap::new(GapKind::Capacity, Doubt::Absence, sentence, "")
+    }
+
+    /// Memory that is asked for more than it serves, which is in no cost, and what would tell, if something would.
+    pub fn bandwidth(sentence: String, remedy: &str) -> Gap {
+        Gap::new(GapKind::Bandwidth, Doubt::Absence, sentence, remedy)
     }
 
     /// Loops whose iterations go to whoever comes next, with their share of the cost: what is best for this run's threads is so in

@@ -39,13 +39,11 @@ pub(crate) fn sentence(e: &Evaluation) -> Option<String> {
     ))
 }
 
-/// As [`sentence`], where it speaks against "nothing to change": first touch waits for bandwidth, and longer than all memories together would
-/// need. With what would tell, as an imperative clause.
+/// As [`sentence`], where it speaks against "nothing to change": first touch takes longer than if its lines were spread over all memories. With what would tell, as an imperative clause.
 pub fn short(e: &Evaluation) -> Option<(String, &'static str)> {
     let traffic = e.traffic.as_ref()?;
     let base = first_touch(traffic)?;
-    let least = base.time.max(traffic.least);
-    let words = sentence(e).filter(|_| share(base.time + base.longer - least, least) > SHORT)?;
+    let words = sentence(e).filter(|_| share(whole(base) - base.evenly, base.evenly) > SHORT)?;
     let interleave = traffic.policies.iter().find(|row| row.name == "interleave");
     let is_less = interleave.is_some_and(|row| share(whole(base) - whole(row), whole(base)) > SHORT);
     Some((

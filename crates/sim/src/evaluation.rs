@@ -309,8 +309,6 @@ pub struct Traffic {
     pub reference_ps: Option<u64>,
     /// What each memory serves, where it is known.
     pub serves: Vec<Serves>,
-    /// Picoseconds that all memories together need for the lines of all windows: no placement takes less.
-    pub least: TotalCost,
     /// Policies as above; not those whose homes are known at the end alone.
     pub policies: Vec<TrafficRow>,
 }
@@ -335,6 +333,8 @@ pub struct TrafficRow {
     pub time: TotalCost,
     /// By how much they are longer where memories need longer.
     pub longer: TotalCost,
+    /// How long they would be with the lines of each window spread over all memories, on each as many as it serves.
+    pub evenly: TotalCost,
     /// Windows that are longer.
     pub windows_longer: u64,
     /// What makes them so most; null if none is.

@@ -119,8 +119,6 @@ pub(crate) fn traffic(
         rates.map(|ReadWrite { read, write }| Serves { node, read_mbs: read, write_mbs: write })
     });
     let first_touch = first_touch.and_then(|i| policies.get(i)?.1);
-    let least = first_touch
-        .map_or(0, |windows| windows.lines().map(|lines| served.together(lines)).fold(0, u128::saturating_add));
     let reference_ps =
         options.native_ps.zip(first_touch).map(|(native, windows)| computing(native.into(), pace, windows));
     let rows = policies
@@ -131,7 +129,6 @@ pub(crate) fn traffic(
         window_refs: options.window,
         reference_ps,
         serves: serves.collect(),
-        least: total(least),
         policies: rows.collect(),
     }
 }
@@ -146,10 +143,11 @@ fn computing(native_ps: u128, pace: &Pace, windows: &Windows<'_>) -> u64 {
 
 fn row(name: String, served: &Served, (pace, reference_ps): (&Pace, u64), windows: &Windows<'_>) -> TrafficRow {
     let mut waited = vec![Waited::default(); served.nodes * (served.nodes + 1)];
-    let (mut time, mut longer, mut stretched) = (0u128, 0u128, 0);
+    let (mut time, mut longer, mut evenly, mut stretched) = (0u128, 0u128, 0u128, 0);
     for w in 0..pace.windows() {
         let without = pace.time(w, windows.costs(w), reference_ps);
         time += without;
+        evenly += without.max(windows.line(w).map_or(0, |lines| served.together(lines)));
         let Some((place, bytes, needed)) = windows.line(w).and_then(|lines| served.slowest(lines)) else { continue };
         if needed > without {
             let at = &mut waited[place];
@@ -161,7 +159,8 @@ fn row(name: String, served: &Served, (pace, reference_ps): (&Pace, u64), window
     }
     let most = waited.iter().enumerate().max_by_key(|(i, at)| (at.needed - at.without, std::cmp::Reverse(*i)));
     let most = most.filter(|_| stretched > 0).map(|(place, at)| bottleneck(place, at, served.nodes));
-    TrafficRow { name, time: total(time), longer: total(longer), windows_longer: stretched, most }
+    let [time, longer, evenly] = [time, longer, evenly].map(total);
+    TrafficRow { name, time, longer, evenly, windows_longer: stretched, most }
 }
 
 fn bottleneck(place: usize, at: &Waited, nodes: usize) -> Bottleneck {

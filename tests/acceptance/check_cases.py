@@ -282,6 +282,28 @@ def by_function(document):
 
 
 @check
+def a_memory_that_all_use_at_once_is_a_bottleneck(session):
+    """All read what one node has: interleaving costs more by latency and is faster. Each reads its own: both memories are at their limit, and nothing helps."""
+    machine = kit.PROGRAMS.parent / "little_bandwidth.toml"
+    for name, flags, ends in (("all", ("-O2",), "numactl --interleave=all"), ("own", ("-O2", "-DOWN"), "Nothing to change")):
+        dataset = session.path(f"kit/read-{name}.hnt")
+        session.run("record", "-q", "-o", dataset, "--", kit.build(session, kit.PROGRAMS / "read_by_all.c", "gcc", *flags))
+        arguments = ("report", dataset, "--machine", machine, "--model", "overlap")
+        document, text = session.json(*arguments, "--json"), session.run(*arguments).stdout
+        rows = {row["name"]: row for row in document["evaluations"][0]["traffic"]["policies"]}
+        cost = {row: int(policy(document, row)["total"]) for row in ("first-touch", "interleave")}
+        whole = {row: int(rows[row]["time"]) + int(rows[row]["longer"]) for row in cost}
+        base = rows["first-touch"]
+        print(f"  {name}: costs {cost}, time with bandwidth {whole}, {base['most']}")
+        expect(cost["first-touch"] < cost["interleave"], f"by latency first touch is cheaper: {cost}")
+        expect((whole["interleave"] < 0.9 * whole["first-touch"]) == (name == "all"), f"interleaving is faster where all use everything alone: {whole}")
+        expect(base["most"]["serves_mbs"] == 39_999 or base["most"]["serves_mbs"] == 40_000, f"reads alone: {base}")
+        expect(" ".join(ends.split()) in " ".join(text.split()) and "+" in text, text)
+    # Processors that wait for each miss alone ask for little.
+    expect("traffic" not in session.json("report", dataset, "--machine", machine, "--json")["evaluations"][0], "not by latency")
+
+
+@check
 def misses_cost_what_they_are_waited_for(session):
     """A stream and a chase that miss as often: equal where each miss costs its latency; by class the chase is several times as dear."""
     for flags in (("gcc", "-O2"), ("clang", "-O1")):

@@ -83,5 +83,5 @@ fn better(e: &Evaluation, traffic: &Traffic, base: &TrafficRow) -> Option<String
     let cost = |name: &str| e.policies.iter().find(|p| p.name == name).map(|p| p.total);
     let less = share(whole(base) - whole(best), whole(base));
     let by_cost = cost(&best.name)? < cost(&base.name)?;
-    (less > SHORT && !by_cost).then(|| format!("; {}, which costs more, takes {} less", best.name, percent(less)))
+    (less > SHORT && !by_cost).then(|| format!("; {}, which costs more, takes {} less time", best.name, percent(less)))
 }

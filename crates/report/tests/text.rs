@@ -185,7 +185,7 @@ fn bandwidth_stands_beside_the_costs_and_speaks_against_nothing_to_change_where_
     assert_eq!(
         words,
         "Bandwidth, not in the costs: first touch takes at most 27 % longer, for want of node 0's memory, asked for 180.0 GB/s from node 1 where it \
-         serves 60.0 GB/s; interleave, which costs more, takes 20 % less."
+         serves 60.0 GB/s; interleave, which costs more, takes 20 % less time."
     );
     assert_eq!(remedy, "run it with `numactl --interleave=all`");
     // Where all memories together need as long, no placement helps.

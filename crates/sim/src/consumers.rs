@@ -23,7 +23,7 @@ pub(crate) trait AccessConsumer {
 pub(crate) struct PolicyConsumer<'m> {
     engine: Box<dyn BlockEngine + 'm>,
     pub(crate) counts: EventCounts,
-    /// What it asks of memories, where somebody wants to know; steps then come in order by window.
+    /// What it asks of memories, where somebody wants to know.
     pub(crate) windows: Option<Windows<'m>>,
 }
 

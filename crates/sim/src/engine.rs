@@ -129,8 +129,6 @@ pub(crate) struct Consumers<'m> {
     periods: Vec<u64>,
     usage: Usage,
     bounds: Option<BoundsConsumer<'m>>,
-    /// Traffic that is counted, and steps in order by window.
-    traffic: Option<(TrafficOptions, Vec<Step>)>,
 }
 
 impl<'m> Consumers<'m> {
@@ -160,8 +158,7 @@ impl<'m> Consumers<'m> {
         let periods = policies.iter().filter_map(Choice::period).chain(traffic.map(|t| t.window)).collect();
         let policies = policies.iter().map(consumer).collect::<Result<Vec<_>, SimError>>()?;
         let bounds = bounds.map(|start| BoundsConsumer::new(machine, block_bytes, start));
-        let traffic = traffic.map(|options| (options, Vec::new()));
-        Ok(Consumers { policies, periods, usage: Usage::new(machine), bounds, traffic })
+        Ok(Consumers { policies, periods, usage: Usage::new(machine), bounds })
     }
 
     /// The windows of each policy whose traffic was counted.
@@ -190,18 +187,9 @@ impl<'m> Consumers<'m> {
 
 impl AccessConsumer for Consumers<'_> {
     fn steps(&mut self, steps: &[Step], numbers: &[u64]) {
-        let in_windows = match &mut self.traffic {
-            Some((options, sorted)) => {
-                sorted.clear();
-                sorted.extend_from_slice(steps);
-                Windows::sort(*options, sorted);
-                &sorted[..]
-            }
-            None => steps,
-        };
         for policy in &mut self.policies {
             match policy {
-                ChoiceLane::Run(consumer) => consumer.steps(in_windows, numbers),
+                ChoiceLane::Run(consumer) => consumer.steps(steps, numbers),
                 ChoiceLane::BestStatic => {}
                 ChoiceLane::Phases(consumer) => consumer.steps(steps, numbers),
             }

@@ -309,7 +309,7 @@ pub struct Traffic {
     pub reference_ps: Option<u64>,
     /// What each memory serves, where it is known.
     pub serves: Vec<Serves>,
-    /// Policies as above; not those whose homes are known at the end alone.
+    /// Policies as above; not those with homes by phase, and `best-static` only if another is longer.
     pub policies: Vec<TrafficRow>,
 }
 

@@ -281,11 +281,12 @@ impl Plan<'_> {
     }
 
     /// How often an evaluation reads the references at most: once for everything, for the findings one by one, for all of
-    /// them together, and for each further merge.
+    /// them together, for what the best homes ask of memories, and for each further merge.
     fn passes_max(&self) -> u64 {
         let recorded = matches!(self.request.order, OrderKind::Recorded { .. });
         let priced_again = if self.request.verify { 2 } else { 0 };
-        3 + priced_again + if recorded { u64::from(MORE_MERGES) } else { 0 }
+        let placed = u64::from(self.request.model == MissModel::Overlap);
+        3 + placed + priced_again + if recorded { u64::from(MORE_MERGES) } else { 0 }
     }
 }
 

@@ -14,11 +14,13 @@ use crate::colours::colours;
 use crate::engine::{Besides, Engine, Priced, Watched};
 use crate::evaluation::{Evaluation, Traffic};
 use crate::observer::Observer;
+use crate::replay::Replay;
 use crate::setup::Setup;
-use crate::traffic::{Pace, Served, TrafficOptions, traffic};
+use crate::traffic::{Pace, Served, TrafficOptions, Windows, traffic};
+use crate::whatif::PlacedConsumer;
 use crate::workers::Workers;
 use first_pass::FirstPassObserver;
-use homenode_analysis::{Analysed, Analysis};
+use homenode_analysis::{Analysed, Analysis, Transform};
 use homenode_base::{NodeId, TotalCost};
 use homenode_placement::Start;
 use homenode_placement::policies::{ALL, Choice};
@@ -114,16 +116,40 @@ fn whole(
         piece.event.iter().for_each(|(event, _)| pass.replay.observer().event(event));
     }
     drop(stream);
-    let (mut priced, mut first_pass, windows) = pass.finish()?;
+    let (mut priced, mut first_pass, mut windows) = pass.finish()?;
     (priced.cost_of, priced.hits_of) = (first_pass.take_costs(), first_pass.take_hits());
     let asked = options.traffic.zip(first_pass.pace.take()).zip(setup.machine.bandwidth());
-    let traffic = asked.map(|((options, pace), bandwidth)| {
-        let served = Served::new(&bandwidth, setup.machine.nodes());
-        let policies: Vec<_> = choices.iter().zip(&windows).map(|(c, w)| (c.to_string(), w.as_ref())).collect();
-        let first_touch = choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
+    let Some(((options, pace), bandwidth)) = asked else { return Ok((priced, first_pass.finish(), None)) };
+    let served = Served::new(&bandwidth, setup.machine.nodes());
+    let first_touch = choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
+    let asked = |windows: &[Option<Windows<'_>>]| {
+        let policies: Vec<_> = choices.iter().zip(windows).map(|(c, w)| (c.to_string(), w.as_ref())).collect();
         traffic(options, &served, &pace, (&policies, first_touch))
-    });
-    Ok((priced, first_pass.finish(), traffic))
+    };
+    let mut found = asked(&windows);
+    let best = choices.iter().position(|c| c.spec.needs_homes && c.phase().is_none());
+    if let Some(best) = best.filter(|_| found.policies.iter().any(|row| row.most.is_some())) {
+        // Its homes are known now.
+        let homes = priced.blocks.iter().copied().zip(priced.homes.iter().copied()).collect();
+        windows[best] = placed(source, setup, (options, Transform::Rehome { homes }))?;
+        found = asked(&windows);
+    }
+    Ok((priced, first_pass.finish(), Some(found)))
+}
+
+/// What a placement for ever asks of memories.
+fn placed<'m>(
+    source: &mut dyn Source,
+    setup: Setup<'m>,
+    (options, homes): (TrafficOptions, Transform),
+) -> Result<Option<Windows<'m>>, SimError> {
+    let consumer = PlacedConsumer::watched(options, homes, setup.machine, setup.block_bytes)?;
+    let mut replay = Replay::new(setup, (setup.machine, setup.waits), consumer, ())?;
+    let mut stream = source.stream(0)?;
+    while let Some(piece) = stream.pull()? {
+        replay.refs(piece.refs);
+    }
+    Ok(replay.finish()?.consumers.into_windows())
 }
 
 /// The policies in registry order, each once, first touch among them unless the machine has no remote memory accesses

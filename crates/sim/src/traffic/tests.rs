@@ -52,9 +52,7 @@ fn run(machine: &Machine, policy: &str, steps: &[Step]) -> (ByWindow, EventCount
     let mut counts = EventCounts::new(&POLICIES, paths.clone());
     let mut windows = Windows::new(OPTIONS, machine, BLOCK, &paths);
     for batch in steps.chunks(64) {
-        let mut batch = batch.to_vec();
-        Windows::sort(OPTIONS, &mut batch);
-        windows.run(&mut *engine, &batch, &mut counts);
+        windows.run(&mut *engine, batch, &mut counts);
     }
     let all = windows.count();
     ((0..all).map(|w| (windows.line(w).unwrap_or_default().to_vec(), windows.costs(w).to_vec())).collect(), counts)

@@ -4,6 +4,7 @@ use homenode_base::TotalCost;
 use homenode_machine::{AccessClass, Location, Machine, ReadWrite};
 use homenode_placement::events::{COPY, MOVE, POLICIES, Paths};
 use homenode_placement::{BlockEngine, EventCounts, Step};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One window.
@@ -39,15 +40,21 @@ impl<'m> Windows<'m> {
         Windows { options, machine, block_bytes, line_bytes, windows: Vec::new(), piece }
     }
 
-    /// Puts steps into order by window; within each they stay as they are.
-    pub(crate) fn sort(options: TrafficOptions, steps: &mut [Step]) {
-        steps.sort_by_key(|s| options.index(s.access.t.0));
+    /// References of a window.
+    pub(crate) fn period(&self) -> u64 {
+        self.options.window
     }
 
-    /// Runs a policy on steps in order by window, and adds what happens to its counts.
+    /// Runs a policy on steps, window by window, each as they come, and adds what happens to its counts. Blocks are independent, and of each block
+    /// steps come in order.
     pub(crate) fn run(&mut self, engine: &mut dyn BlockEngine, steps: &[Step], counts: &mut EventCounts) {
-        let index = |s: &Step| self.options.index(s.access.t.0);
-        for piece in steps.chunk_by(|a, b| index(a) == index(b)) {
+        let options = self.options;
+        let index = |s: &Step| options.index(s.access.t.0);
+        let mut sorted = Cow::from(steps);
+        if !steps.is_sorted_by_key(index) {
+            sorted.to_mut().sort_by_key(index);
+        }
+        for piece in sorted.chunk_by(|a, b| index(a) == index(b)) {
             engine.run(piece, &mut self.piece);
             counts.absorb(&self.piece);
             note(&mut self.windows, index(&piece[0]), &self.piece, (self.machine, self.block_bytes, self.line_bytes));

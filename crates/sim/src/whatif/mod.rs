@@ -32,7 +32,7 @@ use homenode_placement::Tally;
 use homenode_trace::Merged;
 use moves::{Move, Regrouped};
 use pad::Padding;
-use placed::PlacedConsumer;
+pub(crate) use placed::PlacedConsumer;
 
 /// The transforms of one what-if that change references. Its input has addresses as recorded, its output flat ones.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 use crate::SimError;
 use crate::blocks::NumberMap;
 use crate::consumers::AccessConsumer;
+use crate::traffic::{TrafficOptions, Windows};
 use homenode_analysis::Transform;
 use homenode_machine::{Location, Machine};
 use homenode_placement::events::{POLICIES, Paths};
@@ -16,6 +17,8 @@ pub(crate) struct PlacedConsumer<'m> {
     block_bytes: u64,
     homes: NumberMap<Location>,
     counts: EventCounts,
+    /// What it asks of memories, where somebody wants to know.
+    windows: Option<Windows<'m>>,
 }
 
 impl<'m> PlacedConsumer<'m> {
@@ -30,14 +33,29 @@ impl<'m> PlacedConsumer<'m> {
         let spec = ALL.iter().find(|s| s.name == "best-static").expect("policy of the registry");
         let choice: Choice = spec.choose(&[])?;
         let engine = choice.engine(machine, block_bytes)?;
-        let mut homes = NumberMap::default();
-        for transform in transforms {
-            if let Transform::Rehome { homes: list } = transform {
-                homes.extend(list.iter().copied());
-            }
-        }
-        let paths = Arc::new(Paths::new(&POLICIES, &[machine], block_bytes));
-        Ok(PlacedConsumer { engine, machine, block_bytes, homes, counts: EventCounts::new(&POLICIES, paths) })
+        let homes = transforms.iter().filter_map(|transform| match transform {
+            Transform::Rehome { homes } => Some(homes),
+            _ => None,
+        });
+        let homes = homes.flatten().copied().collect();
+        let counts = EventCounts::new(&POLICIES, Arc::new(Paths::new(&POLICIES, &[machine], block_bytes)));
+        Ok(PlacedConsumer { engine, machine, block_bytes, homes, counts, windows: None })
+    }
+    /// As [`PlacedConsumer::new`], and what it asks of memories is counted.
+    pub(crate) fn watched(
+        options: TrafficOptions,
+        homes: Transform,
+        machine: &'m Machine,
+        block_bytes: u64,
+    ) -> Result<PlacedConsumer<'m>, SimError> {
+        let paths = Arc::new(Paths::apart(machine.nodes()));
+        let windows = Some(Windows::new(options, machine, block_bytes, &paths));
+        let counts = EventCounts::new(&POLICIES, paths);
+        Ok(PlacedConsumer { windows, counts, ..PlacedConsumer::new(&[homes], machine, block_bytes)? })
+    }
+    /// What it asks of memories.
+    pub(crate) fn into_windows(self) -> Option<Windows<'m>> {
+        self.windows
     }
     /// What it costs.
     pub(crate) fn finish(&self) -> Tally {
@@ -50,6 +68,12 @@ impl AccessConsumer for PlacedConsumer<'_> {
         for number in &numbers[self.engine.blocks()..] {
             self.engine.open(*number, self.homes.get(number).copied());
         }
-        self.engine.run(steps, &mut self.counts);
+        match &mut self.windows {
+            Some(windows) => windows.run(&mut *self.engine, steps, &mut self.counts),
+            None => self.engine.run(steps, &mut self.counts),
+        }
+    }
+    fn periods(&self) -> Vec<u64> {
+        self.windows.iter().map(Windows::period).collect()
     }
 }

@@ -8,7 +8,7 @@ use homenode_sim::evaluation::{Bottleneck, Traffic, TrafficRow};
 /// Parts of a time above which a difference is worth a reader's time.
 const SHORT: f64 = 0.05;
 
-/// The row of a policy, and by what part of its time it is longer.
+/// By what part of its time a policy takes longer; `None` where that was not looked at.
 pub(crate) fn longer(e: &Evaluation, policy: &str) -> Option<f64> {
     let row = e.traffic.as_ref()?.policies.iter().find(|row| row.name == policy)?;
     Some(share(row.longer, row.time))
@@ -24,7 +24,7 @@ pub(crate) fn sentence(e: &Evaluation) -> Option<String> {
     let traffic = e.traffic.as_ref()?;
     let base = first_touch(traffic)?;
     let Some(most) = &base.most else {
-        return Some("bandwidth: under first touch no memory is asked for more than it serves".to_owned());
+        return Some("bandwidth: under first touch no memory is asked for more than it is known to serve".to_owned());
     };
     // Without the time of a run nobody knows what is computed between references.
     let computing = match traffic.reference_ps {
@@ -39,7 +39,8 @@ pub(crate) fn sentence(e: &Evaluation) -> Option<String> {
     ))
 }
 
-/// As [`sentence`], where it speaks against "nothing to change": first touch takes longer than if its lines were spread over all memories. With what would tell, as an imperative clause.
+/// As [`sentence`], where it speaks against "nothing to change": first touch takes longer than if its lines were spread over all memories. With
+/// what would tell, as an imperative clause.
 pub fn short(e: &Evaluation) -> Option<(String, &'static str)> {
     let traffic = e.traffic.as_ref()?;
     let base = first_touch(traffic)?;
@@ -76,8 +77,7 @@ fn rate(mbs: u64) -> String {
     format!("{:.1} GB/s", mbs as f64 / 1e3)
 }
 
-/// The policy that takes least time with what bandwidth adds, where that is less than first touch takes by more than a reader's trifle and
-/// its costs alone would not say so.
+/// The policy that takes least time with what bandwidth adds, where its costs alone would not say so and the difference is worth a reader's time.
 fn better(e: &Evaluation, traffic: &Traffic, base: &TrafficRow) -> Option<String> {
     let best = traffic.policies.iter().min_by_key(|row| whole(row))?;
     let cost = |name: &str| e.policies.iter().find(|p| p.name == name).map(|p| p.total);

@@ -197,5 +197,8 @@ fn bandwidth_stands_beside_the_costs_and_speaks_against_nothing_to_change_where_
     let rows = &mut enough.evaluations[0].traffic.as_mut().expect("given").policies;
     rows.iter_mut().for_each(|row| (row.longer, row.most) = (TotalCost::ZERO, None));
     let text = render(&enough, PLAIN);
-    assert!(text.contains("bandwidth: under first touch no memory is asked for more than it serves"), "{text}");
+    assert!(
+        text.contains("bandwidth: under first touch no memory is asked for more than it is known to serve"),
+        "{text}"
+    );
 }

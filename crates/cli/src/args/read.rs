@@ -146,7 +146,7 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) charge_spins: bool,
     /// What a miss costs: its whole latency, each; or by class, as a processor waits for it (needs a machine with [misses], and code for
-    /// x86-64 to tell which loads depend on each other).
+    /// x86-64 to tell which loads depend on each other), with what bandwidth adds beside it (needs [bandwidth]).
     #[arg(long, value_enum, default_value = "latency")]
     pub(crate) model: Model,
     /// Smallest saving worth a finding, in percent of the program's cost.

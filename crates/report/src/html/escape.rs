@@ -31,7 +31,9 @@ fn unbroken(word: &str) -> String {
     let Some((before, place, after)) = place_in(word) else { return esc(word) };
     let short = cut_front(place, PLACE);
     let title = if short == place { String::new() } else { format!(" title=\"{}\"", esc(place)) };
-    format!("{}<span class=\"place\"{title}><bdi>{}</bdi></span>{}", esc(before), esc(&short), esc(after))
+    let span = format!("{}<span class=\"place\"{title}><bdi>{}</bdi></span>{}", esc(before), esc(&short), esc(after));
+    // A line may break before and after a place, but not between it and the brackets around it.
+    if before.is_empty() && after.is_empty() { span } else { format!("<span class=\"q\">{span}</span>") }
 }
 
 /// `worth 38 % of` must not break before the per cent sign.

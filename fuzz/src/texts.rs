@@ -34,6 +34,43 @@ base = "butterfly"
 R = { from = 200, to = 16500, step = 100 }
 "#;
 
+const MACHINE: &str = r#"
+name = "two"
+unit = "ps"
+word_bytes = 8
+page_bytes = 4096
+cores = [2, 0]
+capacity = [65536, 65536]
+[read]
+near = 80
+far = 140
+[copy]
+fixed = 10
+per_word = 1
+[caches]
+line_bytes = 64
+private = { bytes = 4096, ways = 2 }
+shared = { bytes = 8192, ways = 2 }
+transfer_near = 50
+transfer_far = 140
+[misses]
+streamed = { near = 5, far = 9 }
+overlapped = { matrix = [[6, 9], [9, 6]] }
+[hits]
+shared = { waited = 26, overlapped = 2, streamed = 1 }
+[bandwidth]
+read = { matrix = [[100, 50], [0, 0]] }
+write = { near = 60 }
+[measured]
+when = "2026-01-31T00:00:00Z"
+how = "made up"
+cpu_nodes = [0]
+memory_nodes = [0, 7]
+idle_ps = { mean = [[80, 140]], deviation = [[0, 0]], repeats = 1 }
+read_mbs = { mean = [[100, 50]], deviation = [[0, 0]], repeats = 1 }
+write_mbs = { mean = [[60, 30]], deviation = [[0, 0]], repeats = 1 }
+"#;
+
 const AGENT: &str = "homenode-agent-result 1\nprocess 7\nfailed 3 1 0 22\nmatched 2 4 8192\nunmatched 4 not-seen\n\
                      unmatched 5 another-size-or-build\ncalls 5\nbytes 8192\nerrors 1\nrefused 0\nend\n";
 
@@ -51,6 +88,7 @@ const HWLOC: &str = "\x02<topology version=\"2.0\"><object type=\"Machine\" os_i
 /// Target, name and contents.
 pub const ALL: &[(&str, &str, &str)] = &[
     ("study_parse", "all", STUDY),
+    ("machine_parse", "all", MACHINE),
     ("agent_result", "all", AGENT),
     ("journal_replay", "smaps", SMAPS),
     ("journal_replay", "numa_maps", NUMA_MAPS),

@@ -290,3 +290,25 @@ fn costs_of_hits_are_read_and_are_never_above_those_that_are_waited_for() {
         assert!(e.to_string().contains(key), "{e}");
     }
 }
+
+#[test]
+fn documented_section_of_bandwidth_is_that_of_the_registry_and_is_checked() {
+    let from = DOCS.find("```toml\n[bandwidth]").expect("the page has one") + "```toml\n".len();
+    let written: toml::Table = DOCS[from..from + DOCS[from..].find("```").expect("it ends")].parse().expect("TOML");
+    let machine = models::find("two-socket").expect("in the registry");
+    let text = machine.to_toml();
+    let ours: toml::Table = text.parse().expect("TOML");
+    assert_eq!(written["bandwidth"], ours["bandwidth"]);
+    assert_eq!(Machine::from_toml(&text), Ok(machine));
+    for (from, to, named) in [
+        ("near = 108034\n", "near = 0\n", "bandwidth.read = 0"),
+        ("near = 108034\n", "near = 1000000001\n", "bandwidth.read = 1000000001"),
+        ("near = 108034\n", "", "bandwidth.read = a table with other keys"),
+        ("near = 59500\n", "matrix = [[1, 1]]\n", "bandwidth.write.matrix = 1 rows"),
+        ("near = 59500\n", "nearest = 59500\n", "nearest"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        let error = Machine::from_toml(&text.replace(from, to)).expect_err("refused").to_string();
+        assert!(error.contains(named), "{to}: {error}");
+    }
+}

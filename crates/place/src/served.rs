@@ -3,21 +3,14 @@ use homenode_command::Failure;
 use homenode_command::machine::{saved, topology};
 use homenode_machine::Machine;
 use homenode_planner::Bandwidths;
-use std::collections::BTreeSet;
 
 /// Bandwidths of `this` machine, or of one that says them or has measurements in its file.
 pub(crate) fn bandwidths(name: &str, machine: &Machine) -> Result<Option<Bandwidths>, Failure> {
     if name == "this" {
         return of_this();
     }
-    if let Some(said) = &machine.sections.bandwidth {
-        return Ok(Bandwidths::said(said, machine.nodes()));
-    }
-    Ok(machine.sections.measured.as_ref().and_then(|m| {
-        let ids: BTreeSet<u32> = m.cpu_nodes.iter().chain(&m.memory_nodes).copied().collect();
-        let ids: Vec<u32> = ids.into_iter().collect();
-        Bandwidths::measured(m, &ids).filter(|_| ids.len() == machine.nodes())
-    }))
+    let source = if machine.sections.bandwidth.is_some() { "as the machine says" } else { "measured" };
+    Ok(machine.bandwidth().and_then(|said| Bandwidths::said(source, &said, machine.nodes())))
 }
 
 /// Bandwidths of this machine, measured or as its firmware says; node i is node i of [`topology`].

@@ -46,10 +46,10 @@ impl Bandwidths {
         };
         Bandwidths::new("measured", os_ids.iter().map(node).collect())
     }
-    /// What a machine of so many nodes says.
-    pub fn said(bandwidth: &Said, nodes: usize) -> Option<Bandwidths> {
+    /// What a machine of so many nodes says; `source` in words.
+    pub fn said(source: &'static str, bandwidth: &Said, nodes: usize) -> Option<Bandwidths> {
         let node = |i: usize| bandwidth.node(NodeId(i as u16), nodes);
-        Bandwidths::new("as the machine says", (0..nodes).map(node).collect())
+        Bandwidths::new(source, (0..nodes).map(node).collect())
     }
     /// What the firmware says of access from the nearest processors.
     pub fn firmware(topology: &Topology) -> Option<Bandwidths> {

@@ -54,7 +54,7 @@ fn run(machine: &Machine, policy: &str, steps: &[Step]) -> (ByWindow, EventCount
     for batch in steps.chunks(64) {
         windows.run(&mut *engine, batch, &mut counts);
     }
-    let all = windows.count();
+    let all = steps.iter().map(|s| OPTIONS.index(s.access.t.0) + 1).max().unwrap_or(0);
     ((0..all).map(|w| (windows.line(w).unwrap_or_default().to_vec(), windows.costs(w).to_vec())).collect(), counts)
 }
 

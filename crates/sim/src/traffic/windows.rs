@@ -66,11 +66,6 @@ impl<'m> Windows<'m> {
     pub(super) fn line(&self, window: usize) -> Option<&[ReadWrite]> {
         self.windows.get(window).map(|w| &w.lines[..]).filter(|lines| !lines.is_empty())
     }
-    /// How many windows there are.
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.windows.len()
-    }
     /// What the accesses of each node that somebody waits for cost in a window.
     pub(super) fn costs(&self, window: usize) -> &[TotalCost] {
         self.windows.get(window).map_or(&[], |w| &w.costs)

@@ -168,8 +168,8 @@ pub(crate) fn place_in(word: &str) -> Option<(&str, &str, &str)> {
 
 /// Whether `next` is the unit of the number that `word` ends with: a line must not break between them.
 pub(crate) fn is_quantity(word: &str, next: &str) -> bool {
-    const UNITS: [&str; 16] =
-        ["%", "ps", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "k", "M", "G", "T"];
+    const UNITS: [&str; 17] =
+        ["%", "ps", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "GB/s", "k", "M", "G", "T"];
     let unit = next.trim_end_matches(['.', ',', ';', ':', ')']);
     word.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit)
 }

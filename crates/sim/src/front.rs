@@ -46,7 +46,7 @@ impl Front {
     }
     /// Counts the next reference; who makes it, and the time of the first of those it stands for, at which a spin does not
     /// move the clock. `None` for a stranger.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reference(&mut self, r: &Merged) -> Option<(Place, VirtualTime)> {
         let Some(place) = self.place(r.thread) else {
             self.strangers += 1;

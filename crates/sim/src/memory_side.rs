@@ -77,6 +77,12 @@ impl<'m, L: AccessConsumer, O: Observer> MemorySide<'m, L, O> {
         if cost < Cost::INFINITE { cost } else { self.machine.access(class, node, Location::Node(node)) }
     }
 
+    /// Whether a hit of this node in this block can be left out.
+    #[inline]
+    pub(crate) fn is_known(&self, node: NodeId, block: u32, writes: bool) -> bool {
+        self.seen.get(block as usize).is_some_and(|seen| seen.is_known(node, writes)) && !self.options.report_all_hits
+    }
+
     /// What the cache filter says about a reference to flat address `flat`; with all blocks so far, the class that the reference has if it
     /// misses, unless each miss costs its latency.
     #[inline]

@@ -6,12 +6,12 @@ use crate::consumers::AccessConsumer;
 use crate::evaluation::{SampledTotals, SourceRow, Totals};
 use crate::front::{Front, Place};
 use crate::memory_side::MemorySide;
-use crate::misses::MissClasses;
+use crate::misses::{MissClasses, Missing};
 use crate::observer::Observer;
 use crate::setup::{MissModel, ReplayOptions, Setup, Shifts, Waits};
 use crate::split::{Pieces, for_pieces};
 use homenode_analysis::BlockReference;
-use homenode_base::VirtualTime;
+use homenode_base::{NodeId, VirtualTime};
 use homenode_machine::{AccessClass, Machine};
 use homenode_placement::{Access, AccessKind};
 use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
@@ -96,8 +96,9 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
         &mut self.memory_side.observer
     }
 
+    /// The next reference.
     #[inline]
-    fn reference(&mut self, r: &Merged) {
+    pub(crate) fn reference(&mut self, r: &Merged) {
         let Some((place, t)) = self.front.reference(r) else { return };
         if r.op == Op::Spin {
             self.spin((r.addr, r.size), place);
@@ -180,25 +181,46 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     /// A machine with caches: one reference of the private cache per line.
     #[inline]
     fn cached(&mut self, (addr, size): (u64, u32), used: &Use) {
-        let Use { thread, site, op, place, t } = *used;
+        match addr.checked_add(u64::from(size.max(1)) - 1) {
+            Some(last) if last >> self.shifts.line == addr >> self.shifts.line => self.line(addr, used),
+            _ => Pieces::new(addr, size, self.shifts.line).for_each(|piece| self.line(piece.addr, used)),
+        }
+    }
+
+    /// A reference inside a line. Most are repeats, about which there is nothing to say.
+    #[inline]
+    fn line(&mut self, addr: u64, used: &Use) {
+        let Use { thread, site, op, place, .. } = *used;
+        let flat = addr ^ place.space_tag;
+        let key = flat >> self.shifts.line;
+        let missing = self.misses.as_mut().map(|m| m.reference(thread, site, key, op));
+        let Some(filter) = &self.filter else { return };
+        if let Some((node, block)) = filter.repeat(usize::from(place.binding.cpu), key, op.writes())
+            && self.memory_side.is_known(NodeId(node), block, op.writes())
+        {
+            return;
+        }
+        self.looked_up(flat, used, missing);
+    }
+
+    /// Likewise, in the caches.
+    #[inline(never)]
+    fn looked_up(&mut self, flat: u64, used: &Use, missing: Option<Missing>) {
+        let Use { thread, op, place, t, .. } = *used;
         let Replay { shifts, blocks, memory_side, filter: Some(filter), misses, .. } = self else { return };
-        for_pieces(addr, size, shifts.line, |piece| {
-            let flat = piece.addr ^ place.space_tag;
-            let slot = blocks.index(flat >> shifts.block);
-            let (cpu, key) = (usize::from(place.binding.cpu), flat >> shifts.line);
-            let missing = misses.as_mut().map(|m| m.reference(thread, site, key, op));
-            let mut moved = false;
-            let level = filter.access(cpu, key, slot, op.writes(), &mut |e| {
-                moved |= e.kind == CacheEventKind::TransferNear;
-                if let (Some(m), Some(missing)) = (misses.as_mut(), missing) {
-                    m.served(thread, missing, e.kind);
-                }
-                memory_side.cache_event(e, flat, t, (blocks.numbers(), missing.map(|m| m.class)));
-            });
-            if let (Level::Shared, false, Some(m), Some(missing)) = (level, moved, misses.as_mut(), missing) {
-                memory_side.observer.hit(flat, m.hit(thread, missing));
+        let slot = blocks.index(flat >> shifts.block);
+        let (cpu, key) = (usize::from(place.binding.cpu), flat >> shifts.line);
+        let mut moved = false;
+        let level = filter.access(cpu, key, slot, op.writes(), &mut |e| {
+            moved |= e.kind == CacheEventKind::TransferNear;
+            if let (Some(m), Some(missing)) = (misses.as_mut(), missing) {
+                m.served(thread, missing, e.kind);
             }
+            memory_side.cache_event(e, flat, t, (blocks.numbers(), missing.map(|m| m.class)));
         });
+        if let (Level::Shared, false, Some(m), Some(missing)) = (level, moved, misses.as_mut(), missing) {
+            memory_side.observer.hit(flat, m.hit(thread, missing));
+        }
     }
 
     /// What a busy-wait reference would cost under first touch: as a read, with the caches left as they are.

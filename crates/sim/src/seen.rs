@@ -24,18 +24,19 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Whether a hit can be left out.
+    #[inline]
+    pub(crate) fn is_known(&self, node: NodeId, writes: bool) -> bool {
+        (self.stored || !writes) && self.referenced.contains(node)
+    }
+
     /// Takes note of an event; false if it can be left out. Events that cost something never can.
     #[inline]
     pub fn note(&mut self, node: NodeId, kind: AccessKind, class: AccessClass) -> bool {
-        let known = self.referenced.contains(node);
-        let needed = class != AccessClass::Free
-            || match kind {
-                AccessKind::Read => !known,
-                AccessKind::Write => !(self.stored && known),
-            };
-        if !needed {
+        if class == AccessClass::Free && self.is_known(node, kind == AccessKind::Write) {
             return false;
         }
+        let known = self.referenced.contains(node);
         match (class, kind) {
             (AccessClass::WriteBack, _) => self.referenced.clear(),
             (_, AccessKind::Read) if known => {}

@@ -2,6 +2,8 @@
 //!
 //! A reference may wrap past 2^64 (hostile traces); it then goes on at address 0.
 
+use homenode_trace::Merged;
+
 /// Part of a reference inside one aligned unit of `1 << shift` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -12,6 +14,18 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Whether it is the whole reference.
+    #[inline]
+    pub(crate) fn is_all_of(self, r: &Merged) -> bool {
+        self.addr == r.addr && self.last - self.addr + 1 == u64::from(r.size)
+    }
+
+    /// The part of the reference, which is inside one unit, as a reference.
+    #[inline]
+    pub(crate) fn of(self, r: &Merged) -> Merged {
+        Merged { addr: self.addr, size: (self.last - self.addr) as u32 + 1, ..*r }
+    }
+
     /// Aligned words of `1 << shift` bytes that the piece touches.
     #[inline]
     pub fn words(self, shift: u32) -> u32 {

@@ -6,21 +6,28 @@ use crate::SimError;
 use homenode_base::Cost;
 use homenode_machine::Machine;
 
-/// What a processor referenced last. A repeat needs neither search nor reordering: the line is the most recent of its
-/// set already.
+/// The line that a processor referenced last of those whose numbers end alike. A repeat needs neither search nor reordering:
+/// lines of one set have one memo, so this one is the most recent of its set already.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memo {
     key: u64,
+    /// Block given with that reference.
+    block: u32,
     /// Private state; `Invalid` = nothing remembered.
     state: Mesi,
 }
+
+/// Memos of a processor at most, a power of two.
+const MEMOS_MAX: u64 = 64;
 
 /// All caches of a machine. See the [module](super) for the protocol.
 #[derive(Clone, Debug)]
 pub struct CacheFilter {
     pub(super) private: Vec<Private>,
     pub(super) shared: Vec<Shared>,
-    pub(super) memo: Vec<Memo>,
+    /// Of each processor `1 << memo_bits`, by the last bits of line numbers.
+    memos: Vec<Memo>,
+    memo_bits: u32,
     /// Node of each processor and its number within the node.
     pub(super) binding: Vec<(u16, u16)>,
     /// First processor of each node.
@@ -49,11 +56,14 @@ impl CacheFilter {
             first_cpu.push(binding.len());
             binding.extend((0..cores).map(|core| (node as u16, core)));
         }
+        // As many as divide the number of sets.
+        let memo_bits = private_sets.trailing_zeros().min(MEMOS_MAX.trailing_zeros());
         let shared = |&cores: &u16| Shared::new(shared_sets, caches.shared.ways, cores);
         Ok(Some(CacheFilter {
             private: vec![Private::new(private_sets, caches.private.ways); binding.len()],
             shared: machine.shape.cores.iter().map(shared).collect(),
-            memo: vec![Memo::default(); binding.len()],
+            memos: vec![Memo::default(); binding.len() << memo_bits],
+            memo_bits,
             binding,
             first_cpu,
             clock: 0,
@@ -80,20 +90,40 @@ impl CacheFilter {
         write: bool,
         emit: &mut impl FnMut(CacheEvent),
     ) -> Level {
-        let memo = self.memo[cpu];
-        if memo.key == key && memo.state >= (if write { Mesi::Modified } else { Mesi::Shared }) {
+        if let Some((node, _)) = self.repeat(cpu, key, write) {
             let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
-            emit(CacheEvent { kind, node: self.binding[cpu].0, block, line: key });
+            emit(CacheEvent { kind, node, block, line: key });
             return Level::Private;
         }
         self.lookup(cpu, key, block, write, emit)
     }
 
+    /// If a reference changes nothing in any cache, since the line is the most recent of its set in the private cache and its
+    /// state allows it: the processor's node and the line's block. All that [`CacheFilter::access`] would say is a hit.
+    #[inline]
+    pub(crate) fn repeat(&self, cpu: usize, key: u64, write: bool) -> Option<(u16, u32)> {
+        let memo = &self.memos[self.memo_place(cpu, key)];
+        let enough = memo.key == key && memo.state >= (if write { Mesi::Modified } else { Mesi::Shared });
+        enough.then(|| (self.binding[cpu].0, memo.block))
+    }
+
+    #[inline]
+    fn memo_place(&self, cpu: usize, key: u64) -> usize {
+        cpu << self.memo_bits | (key & ((1 << self.memo_bits) - 1)) as usize
+    }
+
+    #[inline]
+    fn remember(&mut self, cpu: usize, memo: Memo) {
+        let place = self.memo_place(cpu, memo.key);
+        self.memos[place] = memo;
+    }
+
     /// Drops what was remembered of this line, which another processor took or degraded.
     #[inline]
     pub(super) fn forget(&mut self, cpu: usize, key: u64) {
-        if self.memo[cpu].key == key {
-            self.memo[cpu].state = Mesi::Invalid;
+        let place = self.memo_place(cpu, key);
+        if self.memos[place].key == key {
+            self.memos[place].state = Mesi::Invalid;
         }
     }
 
@@ -105,12 +135,13 @@ impl CacheFilter {
         };
         let slot = line.slot;
         if !write {
-            self.memo[cpu] = Memo { key, state: line.state };
+            let state = line.state;
+            self.remember(cpu, Memo { key, block, state });
             emit(event(Kind::ReadHit));
             return Level::Private;
         }
         let before = std::mem::replace(&mut line.state, Mesi::Modified);
-        self.memo[cpu] = Memo { key, state: Mesi::Modified };
+        self.remember(cpu, Memo { key, block, state: Mesi::Modified });
         if before == Mesi::Shared {
             self.invalidate_sharers(node, slot, Some(core));
             self.invalidate_other_nodes(node, key, slot);
@@ -145,7 +176,7 @@ impl CacheFilter {
         };
         shared.set_sharer(slot, core, true);
         shared.line(slot).owned = state != Mesi::Shared;
-        self.memo[cpu] = Memo { key, state };
+        self.remember(cpu, Memo { key, block, state });
         if let Some(victim) = self.private[cpu].insert(PrivateLine { key, slot, state }) {
             let shared = &mut self.shared[usize::from(node)];
             shared.set_sharer(victim.slot, core, false);

@@ -115,11 +115,11 @@ impl Attribution {
 
     /// Gives one reference to whoever makes it, in pieces per unit where that matters.
     #[inline]
-    pub(super) fn push(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
+    pub(super) fn push(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {
         if self.levels.is_empty() {
             return out(r);
         }
-        if self.levels.iter().any(|l| l.may_hold(&r)) {
+        if self.levels.iter().any(|l| l.may_hold(r)) {
             look_up(&mut self.levels, &mut self.stages, &mut self.held, r, out);
         } else {
             self.held.pass(r, r.thread, out);
@@ -127,38 +127,38 @@ impl Attribution {
     }
 
     /// Hands on what is held back.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(Merged)) {
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(&Merged)) {
         self.held.finish(out);
     }
 }
 
 /// The first level that knows a unit decides.
-fn look_up<F: FnMut(Merged)>(
+fn look_up<F: FnMut(&Merged)>(
     levels: &mut [Level],
     stages: &mut [Stage],
     held: &mut HeldBackReferences,
-    r: Merged,
+    r: &Merged,
     out: &mut F,
 ) {
     let [level, rest @ ..] = levels else { return held.pass(r, r.thread, out) };
-    if !level.may_hold(&r) {
+    if !level.may_hold(r) {
         return look_up(rest, stages, held, r, out);
     }
     let within = (1u64 << level.shift) - 1;
     for piece in Pieces::new(r.addr, r.size, level.shift) {
         let unit = piece.addr >> level.shift;
-        let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
+        let part = piece.of(r);
         match level.users.get_mut(unit).filter(|_| r.op != Op::Spin) {
-            None => look_up(rest, stages, held, part, &mut *out),
-            Some(given) if level.keep => held.pass(Merged { thread: given.user, ..part }, r.thread, &mut *out),
+            None => look_up(rest, stages, held, &part, &mut *out),
+            Some(given) if level.keep => held.pass(&Merged { thread: given.user, ..part }, r.thread, &mut *out),
             Some(given) => {
                 let bytes = (piece.addr & within, piece.last & within);
-                if given.is_initialised_by(&r, bytes, level.shift, &mut stages[given.change as usize]) {
-                    held.hold(Merged { thread: given.user, ..part }, &r, &mut *out);
+                if given.is_initialised_by(r, bytes, level.shift, &mut stages[given.change as usize]) {
+                    held.hold(&Merged { thread: given.user, ..part }, r, &mut *out);
                 } else {
                     level.users.remove(unit);
                     held.finish(&mut *out);
-                    out(part);
+                    out(&part);
                 }
             }
         }
@@ -167,7 +167,7 @@ fn look_up<F: FnMut(Merged)>(
 
 impl HeldBackReferences {
     /// A piece of a reference as it was recorded.
-    fn hold(&mut self, r: Merged, of: &Merged, out: &mut impl FnMut(Merged)) {
+    fn hold(&mut self, r: &Merged, of: &Merged, out: &mut impl FnMut(&Merged)) {
         let Some(together) = &mut self.together else { return out(r) };
         self.in_a_row = 0;
         if !self.held_of.contains(&of.thread) {
@@ -180,7 +180,7 @@ impl HeldBackReferences {
 
     /// A reference that initialises nothing.
     #[inline]
-    fn pass(&mut self, r: Merged, by: u32, out: &mut impl FnMut(Merged)) {
+    fn pass(&mut self, r: &Merged, by: u32, out: &mut impl FnMut(&Merged)) {
         if !self.held_of.is_empty() && r.op != Op::Spin {
             self.in_a_row += 1;
             self.beside += u32::from(!self.held_of.contains(&by));
@@ -191,7 +191,7 @@ impl HeldBackReferences {
         out(r);
     }
 
-    fn finish(&mut self, out: &mut impl FnMut(Merged)) {
+    fn finish(&mut self, out: &mut impl FnMut(&Merged)) {
         (self.in_a_row, self.beside) = (0, 0);
         self.held_of.clear();
         if let Some(together) = &mut self.together {

@@ -85,19 +85,51 @@ impl Copies {
 
     /// Gives one reference to the copy that it is meant for, in pieces per block.
     #[inline]
-    pub(super) fn push(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
-        if self.may_hold(&r) { self.look_up(r, out) } else { out(r) }
+    pub(super) fn push(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {
+        if !self.may_hold(r) {
+            return out(r);
+        }
+        match self.known_copy(r) {
+            Some(addr) if addr == r.addr => out(r),
+            Some(addr) => out(&Merged { addr, ..*r }),
+            None => self.look_up(r, out),
+        }
     }
 
-    fn look_up(&mut self, r: Merged, out: &mut impl FnMut(Merged)) {
+    /// Where a read of memory that is in use goes, if that is all there is to do.
+    #[inline]
+    fn known_copy(&self, r: &Merged) -> Option<u64> {
+        let block = r.addr >> self.block_shift;
+        let last = r.addr.checked_add(u64::from(r.size.max(1)) - 1)?;
+        if last >> self.block_shift != block || r.op != Op::Read {
+            return None;
+        }
+        let original = self.originals.get(block)?;
+        let home = original.young.first_of_used()?;
+        let node = *self.nodes.get(r.thread as usize)?;
+        let own = self.makers.get(node)?.is_some() && self.nodes.get(home as usize) != Some(&node);
+        let copied = || self.copied[node].get(original.index as usize) == Some(&true);
+        if own && self.making == Making::Copy && !copied() {
+            return None;
+        }
+        Some(if own { self.copy(node, original.index, r.addr) } else { r.addr })
+    }
+
+    fn look_up(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {
         let shift = self.block_shift;
         let within = |addr: u64| addr & ((1 << shift) - 1);
         for_pieces(r.addr, r.size, shift, |piece| {
-            let part = Merged { addr: piece.addr, size: (piece.last - piece.addr) as u32 + 1, ..r };
+            let cut;
+            let part = if piece.is_all_of(r) {
+                r
+            } else {
+                cut = piece.of(r);
+                &cut
+            };
             let Some(original) = self.originals.get_mut(piece.addr >> shift) else { return out(part) };
             let index = original.index;
             let new =
-                r.op != Op::Spin && original.young.is_initialised_by(&r, within(piece.addr), within(piece.last), shift);
+                r.op != Op::Spin && original.young.is_initialised_by(r, within(piece.addr), within(piece.last), shift);
             let home = original.young.first().and_then(|t| self.nodes.get(t as usize)).copied();
             if new {
                 out(part);
@@ -109,25 +141,28 @@ impl Copies {
     }
 
     /// Has the other nodes do to their copies what initialises the original.
-    fn build(&self, part: Merged, index: u64, home: Option<usize>, out: &mut impl FnMut(Merged)) {
+    fn build(&self, part: &Merged, index: u64, home: Option<usize>, out: &mut impl FnMut(&Merged)) {
         if self.making == Making::Build {
             for (node, maker) in self.makers.iter().enumerate().filter(|(node, _)| Some(*node) != home) {
                 if let Some(thread) = *maker {
-                    out(Merged { thread, addr: self.copy(node, index, part.addr), ..part });
+                    out(&Merged { thread, addr: self.copy(node, index, part.addr), ..*part });
                 }
             }
         }
     }
 
     /// The memory is in use: reads go to the node's copy, writes to all there are.
-    fn used(&mut self, part: Merged, index: u64, home: Option<usize>, out: &mut impl FnMut(Merged)) {
+    fn used(&mut self, part: &Merged, index: u64, home: Option<usize>, out: &mut impl FnMut(&Merged)) {
         let node = self.nodes.get(part.thread as usize).copied().unwrap_or(usize::MAX);
         let own = Some(node) != home && self.makers.get(node).is_some_and(Option::is_some);
         if own && part.op != Op::Spin && self.making == Making::Copy {
-            self.copy_all(node, index, &part, &mut *out);
+            self.copy_all(node, index, part, &mut *out);
         }
         if !part.op.writes() {
-            return out(if own { Merged { addr: self.copy(node, index, part.addr), ..part } } else { part });
+            return match own {
+                true => out(&Merged { addr: self.copy(node, index, part.addr), ..*part }),
+                false => out(part),
+            };
         }
         out(part);
         for other in 0..self.makers.len() {
@@ -136,13 +171,13 @@ impl Copies {
                 Making::Copy => self.copied[other].get(index as usize) == Some(&true),
             };
             if is_there {
-                out(Merged { addr: self.copy(other, index, part.addr), ..part });
+                out(&Merged { addr: self.copy(other, index, part.addr), ..*part });
             }
         }
     }
 
     /// The first use by a node copies all blocks that have been touched by then; later ones are copied when they are used.
-    fn copy_all(&mut self, node: usize, index: u64, by: &Merged, out: &mut impl FnMut(Merged)) {
+    fn copy_all(&mut self, node: usize, index: u64, by: &Merged, out: &mut impl FnMut(&Merged)) {
         if self.copied[node].is_empty() {
             self.copied[node] = vec![false; self.blocks.len()];
             for other in 0..self.blocks.len() as u64 {
@@ -157,14 +192,14 @@ impl Copies {
         }
     }
 
-    fn copy_block(&mut self, node: usize, index: u64, by: &Merged, out: &mut impl FnMut(Merged)) {
+    fn copy_block(&mut self, node: usize, index: u64, by: &Merged, out: &mut impl FnMut(&Merged)) {
         self.copied[node][index as usize] = true;
         let start = self.blocks[index as usize] << self.block_shift;
         let (size, weight) = self.chunk;
         for at in (0..1u64 << self.block_shift).step_by(CHUNK_BYTES as usize) {
             let read = Merged { addr: start + at, size, weight, op: Op::Read, ..*by };
-            out(read);
-            out(Merged { addr: self.copy(node, index, read.addr), op: Op::Write, ..read });
+            out(&read);
+            out(&Merged { addr: self.copy(node, index, read.addr), op: Op::Write, ..read });
         }
     }
 

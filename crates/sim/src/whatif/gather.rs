@@ -37,7 +37,7 @@ impl Gathered {
 
     /// Moves one reference, in pieces per unit.
     #[inline]
-    pub(super) fn push(&self, r: Merged, out: &mut impl FnMut(Merged)) {
+    pub(super) fn push(&self, r: &Merged, out: &mut impl FnMut(&Merged)) {
         let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
         let (from, to) = (r.addr >> self.shift, last >> self.shift);
         let hull = self.fresh.hull();
@@ -46,12 +46,12 @@ impl Gathered {
         }
         if from == to {
             let within = r.addr & ((1 << self.shift) - 1);
-            return out(Merged { addr: self.fresh.get(from).map_or(r.addr, |to| to + within), ..r });
+            return out(&Merged { addr: self.fresh.get(from).map_or(r.addr, |to| to + within), ..*r });
         }
         for piece in Pieces::new(r.addr, r.size, self.shift) {
             let within = piece.addr & ((1 << self.shift) - 1);
             let addr = self.fresh.get(piece.addr >> self.shift).map_or(piece.addr, |to| to + within);
-            out(Merged { addr, size: (piece.last - piece.addr) as u32 + 1, ..r });
+            out(&Merged { addr, ..piece.of(r) });
         }
     }
 }

@@ -100,40 +100,59 @@ impl Rewriter {
         }
     }
 
-    /// The references that the changed program makes instead of these; `out` is cleared first.
-    fn rewrite(&mut self, refs: &[Merged], out: &mut Vec<Merged>) {
-        out.clear();
+    /// Hands on the references that the changed program makes instead of these.
+    fn rewrite(&mut self, refs: &[Merged], out: &mut impl FnMut(&Merged)) {
         let Rewriter { space_tags, cpus, attribution, gathered, copies, moves } = self;
         for r in refs {
             let space_tag = space_tags.get(r.thread as usize).copied().unwrap_or(0);
-            let flat = Merged { addr: r.addr ^ space_tag, ..*r };
-            attribution.push(flat, &mut |r| place(gathered, copies, moves, cpus, r, out));
+            let mut placed = |r: &Merged| place(gathered, copies, moves, cpus, r, out);
+            match space_tag {
+                0 => attribution.push(r, &mut placed),
+                _ => attribution.push(&Merged { addr: r.addr ^ space_tag, ..*r }, &mut placed),
+            }
         }
     }
 
-    /// What was held back of them; `out` is cleared first.
-    fn finish(&mut self, out: &mut Vec<Merged>) {
-        out.clear();
+    /// Hands on what was held back of them.
+    fn finish(&mut self, out: &mut impl FnMut(&Merged)) {
         let Rewriter { cpus, attribution, gathered, copies, moves, .. } = self;
         attribution.finish(&mut |r| place(gathered, copies, moves, cpus, r, out));
-        moves.iter_mut().for_each(|m| m.finish(&mut |r| out.push(r)));
+        moves.iter_mut().for_each(|m| m.finish(out));
     }
 }
 
 /// Where a reference goes: to its thread's block, to the copy that it is meant for, to where a change of layout has moved it.
-#[inline]
+/// Most changes are one of these.
+#[inline(always)]
 fn place(
     gathered: &[Gathered],
     copies: &mut [Copies],
     moves: &mut [Move],
     cpus: &[u16],
-    r: Merged,
-    out: &mut Vec<Merged>,
+    r: &Merged,
+    out: &mut impl FnMut(&Merged),
+) {
+    match (gathered, copies, &mut *moves) {
+        ([], [], []) => out(r),
+        ([], [only], []) => only.push(r, out),
+        ([only], [], []) => only.push(r, out),
+        (gathered, copies, moves) => place_by_all(gathered, copies, moves, cpus, r, out),
+    }
+}
+
+/// Where a reference goes by several changes, one after the other.
+fn place_by_all(
+    gathered: &[Gathered],
+    copies: &mut [Copies],
+    moves: &mut [Move],
+    cpus: &[u16],
+    r: &Merged,
+    out: &mut impl FnMut(&Merged),
 ) {
     match (gathered, copies) {
-        ([], []) => moves::apply(moves, r, cpus.get(r.thread as usize).copied().unwrap_or(0), &mut |r| out.push(r)),
-        ([], [first, rest @ ..]) => first.push(r, &mut |r| place(&[], rest, moves, cpus, r, out)),
-        ([first, rest @ ..], copies) => first.push(r, &mut |r| place(rest, copies, moves, cpus, r, out)),
+        ([], []) => moves::apply(moves, r, cpus.get(r.thread as usize).copied().unwrap_or(0), out),
+        ([], [first, rest @ ..]) => first.push(r, &mut |r| place_by_all(&[], rest, moves, cpus, r, out)),
+        ([first, rest @ ..], copies) => first.push(r, &mut |r| place_by_all(rest, copies, moves, cpus, r, out)),
     }
 }
 
@@ -141,7 +160,6 @@ fn place(
 pub struct WhatIf<'m> {
     rewriter: Rewriter,
     replay: Replay<'m, PlacedConsumer<'m>, ()>,
-    rewritten: Vec<Merged>,
     /// What is replayed, if it is not all.
     part: Option<Part>,
 }
@@ -156,19 +174,27 @@ struct Part {
 }
 
 impl Part {
-    fn refs(&mut self, refs: &[Merged], mut each: impl FnMut(&BlockReference)) {
+    #[inline]
+    fn reference(&mut self, r: &Merged, mut each: impl FnMut(&BlockReference)) {
         let Part { mask, colour, block_shift, front } = self;
-        for r in refs {
-            let Some((_, t)) = front.reference(r) else { continue };
-            for_pieces(r.addr, r.size, *block_shift, |piece| {
-                if piece.addr >> *block_shift & *mask == *colour {
-                    let (number, site, thread, op) = (t.0, r.site, r.thread, r.op);
-                    let (addr, size) = (piece.addr, (piece.last - piece.addr) as u32 + 1);
-                    let locked = Locked::default();
-                    each(&BlockReference { addr, number, locked, size, site, thread, op, begins: true });
-                }
-            });
-        }
+        let Some((_, t)) = front.reference(r) else { return };
+        for_pieces(r.addr, r.size, *block_shift, |piece| {
+            if piece.addr >> *block_shift & *mask == *colour {
+                let (number, site, thread, op) = (t.0, r.site, r.thread, r.op);
+                let (addr, size) = (piece.addr, (piece.last - piece.addr) as u32 + 1);
+                let locked = Locked::default();
+                each(&BlockReference { addr, number, locked, size, site, thread, op, begins: true });
+            }
+        });
+    }
+}
+
+/// Replays the next reference of the changed program, or what the part has of it.
+#[inline(never)]
+fn replay_in(part: &mut Option<Part>, replay: &mut Replay<'_, PlacedConsumer<'_>, ()>, r: &Merged) {
+    match part {
+        None => replay.reference(r),
+        Some(part) => part.reference(r, |r| replay.block_reference(r)),
     }
 }
 
@@ -207,7 +233,6 @@ impl<'m> WhatIf<'m> {
         Ok(WhatIf {
             rewriter: Rewriter::new(transforms, setup),
             replay: Replay::new(flat, (setup.machine, setup.waits), consumer, ())?,
-            rewritten: Vec::new(),
             part: None,
         })
     }
@@ -228,22 +253,16 @@ impl<'m> WhatIf<'m> {
     }
     /// The next references of the recorded program, in merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
-        self.rewriter.rewrite(refs, &mut self.rewritten);
-        self.replay();
-    }
-    fn replay(&mut self) {
-        match &mut self.part {
-            None => self.replay.refs(&self.rewritten),
-            Some(part) => part.refs(&self.rewritten, |r| self.replay.block_reference(r)),
-        }
+        let WhatIf { rewriter, replay, part } = self;
+        rewriter.rewrite(refs, &mut |r| replay_in(part, replay, r));
     }
     /// Ends the replay.
     ///
     /// # Errors
     /// As [`Engine::finish`](crate::Engine::finish).
     pub fn finish(mut self) -> Result<Predicted, SimError> {
-        self.rewriter.finish(&mut self.rewritten);
-        self.replay();
+        let WhatIf { rewriter, replay, part } = &mut self;
+        rewriter.finish(&mut |r| replay_in(part, replay, r));
         let mut done = self.replay.finish()?;
         if let Some(part) = self.part.filter(|part| part.colour == 0) {
             part.front.finish(&mut done.totals);

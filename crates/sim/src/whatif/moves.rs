@@ -38,7 +38,7 @@ impl Move {
         hull.is_some_and(|(from, to)| last < first || (last >= from && first <= to))
     }
     /// What the changed program does at its end besides.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(Merged)) {
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(&Merged)) {
         if let Move::Copy(copies) = self {
             copies.add_up(out);
         }
@@ -47,7 +47,7 @@ impl Move {
 
 /// Moves one reference, in pieces where it must be. Each byte is moved by the first of these that knows it.
 #[inline]
-pub(super) fn apply(all: &mut [Move], r: Merged, cpu: u16, out: &mut impl FnMut(Merged)) {
+pub(super) fn apply(all: &mut [Move], r: &Merged, cpu: u16, out: &mut impl FnMut(&Merged)) {
     let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
     if !all.iter().any(|m| m.may_hold(r.addr, last)) {
         return out(r);
@@ -63,7 +63,7 @@ pub(super) fn apply(all: &mut [Move], r: Merged, cpu: u16, out: &mut impl FnMut(
             }
         }
         let bytes = (piece_last - addr).min(left - 1) + 1;
-        out(Merged { addr: to, size: bytes as u32, ..r });
+        out(&Merged { addr: to, size: bytes as u32, ..*r });
         addr = addr.wrapping_add(bytes);
         left -= bytes;
     }
@@ -235,11 +235,11 @@ impl Copies {
         }
     }
     /// The first thread reads all copies.
-    fn add_up(&mut self, out: &mut impl FnMut(Merged)) {
+    fn add_up(&mut self, out: &mut impl FnMut(&Merged)) {
         let mut lines: Vec<u64> = self.used.drain().collect();
         lines.sort_unstable();
         for line in lines {
-            out(Merged {
+            out(&Merged {
                 addr: line * self.line_bytes,
                 size: 8,
                 weight: 1,

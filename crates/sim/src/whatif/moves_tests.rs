@@ -2,7 +2,7 @@ use super::*;
 
 fn map(all: &mut [Move], addr: u64, size: u32, cpu: u16) -> Vec<u64> {
     let mut out = Vec::new();
-    apply(all, Merged { addr, size, ..Merged::default() }, cpu, &mut |r| {
+    apply(all, &Merged { addr, size, ..Merged::default() }, cpu, &mut |r| {
         out.extend((0..u64::from(r.size)).map(|i| r.addr.wrapping_add(i)));
     });
     out

@@ -91,7 +91,7 @@ mod tests {
         for from in (0..250).chain([u64::MAX - 3]) {
             for size in [1u32, 2, 8, 9, 70, 200] {
                 let mut out = Vec::new();
-                apply(&mut padding, Merged { addr: from, size, ..Merged::default() }, 0, &mut |r| out.push(r));
+                apply(&mut padding, &Merged { addr: from, size, ..Merged::default() }, 0, &mut |r| out.push(*r));
                 let want: Vec<u64> = (0..u64::from(size)).map(|i| expect(from.wrapping_add(i))).collect();
                 assert_eq!(bytes(&out), want, "{from} {size}");
             }
@@ -104,8 +104,8 @@ mod tests {
         let padding = [Padding::new(&arrays, 8, 64, 0), Padding::new(&[(0, 4)], 0, 0, 1)];
         for addr in [0, 10, 50, u64::MAX - 4] {
             let mut out = Vec::new();
-            apply(&mut [Move::Pad(padding[0].clone())], Merged { addr, size: 4, ..Merged::default() }, 0, &mut |r| {
-                out.push(r)
+            apply(&mut [Move::Pad(padding[0].clone())], &Merged { addr, size: 4, ..Merged::default() }, 0, &mut |r| {
+                out.push(*r)
             });
             assert_eq!(bytes(&out), (0..4).map(|i| addr.wrapping_add(i)).collect::<Vec<_>>());
         }

@@ -62,13 +62,9 @@ fn rewritten(refs: &[Merged], transforms: &[Transform], threads: u32) -> Vec<Mer
     let bindings: Vec<ThreadBinding> = (0..threads).map(binding).collect();
     let setup = Setup::exact(&machine, &bindings, PAGE);
     let mut rewriter = Rewriter::new(transforms, setup);
-    let (mut all, mut some) = (Vec::new(), Vec::new());
-    for chunk in refs.chunks(1000) {
-        rewriter.rewrite(chunk, &mut some);
-        all.append(&mut some);
-    }
-    rewriter.finish(&mut some);
-    all.append(&mut some);
+    let mut all = Vec::new();
+    rewriter.rewrite(refs, &mut |r| all.push(*r));
+    rewriter.finish(&mut |r| all.push(*r));
     all
 }
 

@@ -56,11 +56,11 @@ impl Run {
         true
     }
 
-    fn hand_on(&self, maker: u32, out: &mut impl FnMut(Merged)) {
+    fn hand_on(&self, maker: u32, out: &mut impl FnMut(&Merged)) {
         for i in 0..i64::from(self.count) {
             let addr = self.addr.wrapping_add_signed(i64::from(self.stride) * i);
             let Run { size, site, weight, op, .. } = *self;
-            out(Merged { addr, size, site, thread: maker, weight, op, ..Merged::default() });
+            out(&Merged { addr, size, site, thread: maker, weight, op, ..Merged::default() });
         }
     }
 }
@@ -82,24 +82,24 @@ impl Together {
     /// Holds one reference of an exact recording back, or the next piece of the one before; whether these are as many as
     /// can be held.
     #[must_use]
-    pub(super) fn push(&mut self, r: Merged, continues: bool) -> bool {
+    pub(super) fn push(&mut self, r: &Merged, continues: bool) -> bool {
         let i = self.queues.iter().position(|(maker, _)| *maker == r.thread).unwrap_or_else(|| {
             self.queues.push((r.thread, Vec::new()));
             self.queues.len() - 1
         });
         let queue = &mut self.queues[i].1;
-        if continues && queue.last_mut().is_some_and(|run| run.grows(&r)) {
+        if continues && queue.last_mut().is_some_and(|run| run.grows(r)) {
             return false;
         }
-        if !queue.iter_mut().rev().take(WINDOW).any(|run| run.takes(&r, self.line_shift)) {
-            queue.push(Run::new(&r));
+        if !queue.iter_mut().rev().take(WINDOW).any(|run| run.takes(r, self.line_shift)) {
+            queue.push(Run::new(r));
             self.held += 1;
         }
         self.held >= HELD_MAX
     }
 
     /// Hands on everything held, one run of each maker in turn.
-    pub(super) fn flush(&mut self, out: &mut impl FnMut(Merged)) {
+    pub(super) fn flush(&mut self, out: &mut impl FnMut(&Merged)) {
         if self.held == 0 {
             return;
         }

@@ -14,8 +14,10 @@ pub(super) struct Young {
     first: u32,
     /// Whether a second thread has touched it.
     shared: bool,
-    /// Words touched, one bit each; empty until the first touch.
+    /// Words touched, one bit each; empty until the first touch, and once all have been.
     touched: Vec<u64>,
+    /// Words that nobody has touched; not known before the first touch.
+    untouched: u32,
 }
 
 /// What a reference finds.
@@ -28,11 +30,17 @@ pub(super) struct BlockTouch {
 }
 
 impl Young {
-    pub(super) const NEW: Young = Young { first: NO_THREAD, shared: false, touched: Vec::new() };
+    pub(super) const NEW: Young = Young { first: NO_THREAD, shared: false, touched: Vec::new(), untouched: u32::MAX };
 
     /// Who touched it first.
     pub(super) fn first(&self) -> Option<u32> {
         (self.first != NO_THREAD).then_some(self.first)
+    }
+
+    /// Who touched it first, if nothing initialises it any more: another thread has touched it, and somebody every word.
+    #[inline]
+    pub(super) fn first_of_used(&self) -> Option<u32> {
+        (self.shared && self.untouched == 0).then_some(self.first)
     }
 
     /// Takes note of a reference to the bytes from `first` to `last` of the block; whether it initialises them.
@@ -47,20 +55,27 @@ impl Young {
             self.first = r.thread;
         }
         self.shared |= self.first != r.thread;
-        let fresh = block_shift <= BLOCK_SHIFT_MAX && self.touch(first, last, block_shift);
+        let may_be_fresh = block_shift <= BLOCK_SHIFT_MAX && self.untouched > 0;
+        let fresh = may_be_fresh && self.touch(first, last, block_shift);
         BlockTouch { alone: !self.shared, fresh_write: fresh && r.op == Op::Write }
     }
 
     /// Marks the words; whether none of them was marked.
     fn touch(&mut self, first: u64, last: u64, block_shift: u32) -> bool {
         if self.touched.is_empty() {
-            self.touched = vec![0; (1usize << (block_shift.max(WORD_SHIFT) - WORD_SHIFT)).div_ceil(64)];
+            self.untouched = 1 << (block_shift.max(WORD_SHIFT) - WORD_SHIFT);
+            self.touched = vec![0; (self.untouched as usize).div_ceil(64)];
         }
         let mut fresh = true;
         for word in first >> WORD_SHIFT..=last >> WORD_SHIFT {
             let (bits, bit) = (&mut self.touched[word as usize / 64], 1 << (word % 64));
-            fresh &= *bits & bit == 0;
+            let is_new = *bits & bit == 0;
+            fresh &= is_new;
+            self.untouched -= u32::from(is_new);
             *bits |= bit;
+        }
+        if self.untouched == 0 {
+            self.touched = Vec::new();
         }
         fresh
     }

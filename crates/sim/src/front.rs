@@ -13,54 +13,63 @@ pub(crate) struct Place {
     pub(crate) space_tag: u64,
 }
 
+/// A thread and its references so far, spins included.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    place: Place,
+    refs: u64,
+}
+
 /// Counts references.
 #[derive(Clone, Debug)]
 pub(crate) struct Front {
-    places: Vec<Place>,
+    threads: Vec<Counted>,
     /// References by operation.
     ops: [u64; 4],
     /// References so far, without spins.
     pub(crate) time: u64,
     bytes: u64,
-    /// References of each thread, spins included.
-    pub(crate) refs_of: Vec<u64>,
     /// References of threads that the dataset does not have: hostile, left out.
     pub(crate) strangers: u64,
 }
 
 impl Front {
     pub(crate) fn new(bindings: &[ThreadBinding]) -> Front {
+        let place = |binding: &ThreadBinding| Place { binding: *binding, space_tag: tag(binding.space) };
         Front {
-            places: bindings.iter().map(|binding| Place { binding: *binding, space_tag: tag(binding.space) }).collect(),
+            threads: bindings.iter().map(|b| Counted { place: place(b), refs: 0 }).collect(),
             ops: [0; 4],
             time: 0,
             bytes: 0,
-            refs_of: vec![0; bindings.len()],
             strangers: 0,
         }
     }
     /// A thread.
     #[inline]
     pub(crate) fn place(&self, thread: u32) -> Option<Place> {
-        self.places.get(thread as usize).copied()
+        self.threads.get(thread as usize).map(|t| t.place)
+    }
+    /// References of each thread, spins included.
+    pub(crate) fn refs_of(&self) -> Vec<u64> {
+        self.threads.iter().map(|t| t.refs).collect()
     }
     /// Counts the next reference; who makes it, and the time of the first of those it stands for, at which a spin does not
     /// move the clock. `None` for a stranger.
     #[inline(always)]
     pub(crate) fn reference(&mut self, r: &Merged) -> Option<(Place, VirtualTime)> {
-        let Some(place) = self.place(r.thread) else {
+        let Some(thread) = self.threads.get_mut(r.thread as usize) else {
             self.strangers += 1;
             return None;
         };
-        let weight = u64::from(r.weight);
-        self.refs_of[r.thread as usize] += weight;
+        let (place, weight) = (thread.place, u64::from(r.weight));
+        thread.refs += weight;
         self.ops[r.op as usize] += weight;
         if r.op == Op::Spin {
             return Some((place, VirtualTime(self.time)));
         }
         let t = VirtualTime(self.time + 1);
         self.time += weight;
-        self.bytes = self.bytes.saturating_add(u64::from(r.size.max(1)).saturating_mul(weight));
+        self.bytes = self.bytes.saturating_add(u64::from(r.size.max(1)) * weight);
         Some((place, t))
     }
     /// Adds what was counted.

@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::setup::{MissModel, ReplayOptions, Setup, Shifts, Waits};
 use crate::split::{Pieces, for_pieces};
 use homenode_analysis::BlockReference;
-use homenode_base::{NodeId, VirtualTime};
+use homenode_base::VirtualTime;
 use homenode_machine::{AccessClass, Machine};
 use homenode_placement::{Access, AccessKind};
 use homenode_trace::{Counting, DataSource, Merged, Op, SampleUnit};
@@ -183,20 +183,25 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     fn cached(&mut self, (addr, size): (u64, u32), used: &Use) {
         match addr.checked_add(u64::from(size.max(1)) - 1) {
             Some(last) if last >> self.shifts.line == addr >> self.shifts.line => self.line(addr, used),
-            _ => Pieces::new(addr, size, self.shifts.line).for_each(|piece| self.line(piece.addr, used)),
+            _ => self.lines((addr, size), used),
         }
     }
 
+    #[inline(never)]
+    fn lines(&mut self, (addr, size): (u64, u32), used: &Use) {
+        Pieces::new(addr, size, self.shifts.line).for_each(|piece| self.line(piece.addr, used));
+    }
+
     /// A reference inside a line. Most are repeats, about which there is nothing to say.
-    #[inline]
+    #[inline(always)]
     fn line(&mut self, addr: u64, used: &Use) {
         let Use { thread, site, op, place, .. } = *used;
         let flat = addr ^ place.space_tag;
         let key = flat >> self.shifts.line;
         let missing = self.misses.as_mut().map(|m| m.reference(thread, site, key, op));
         let Some(filter) = &self.filter else { return };
-        if let Some((node, block)) = filter.repeat(usize::from(place.binding.cpu), key, op.writes())
-            && self.memory_side.is_known(NodeId(node), block, op.writes())
+        if let Some(block) = filter.repeat(usize::from(place.binding.cpu), key, op.writes())
+            && self.memory_side.is_known(place.binding.node, block, op.writes())
         {
             return;
         }
@@ -255,7 +260,8 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
         totals.hits = self.misses.as_ref().and_then(MissClasses::hits);
         totals.sampled = self.options.sampled.map(|_| sampled_totals(&self.sources));
         self.memory_side.finish(self.blocks.numbers(), totals);
-        let Replay { front: Front { refs_of, strangers, .. }, blocks, memory_side, totals, .. } = self;
+        let (refs_of, strangers) = (self.front.refs_of(), self.front.strangers);
+        let Replay { blocks, memory_side, totals, .. } = self;
         Ok(Replayed {
             consumers: memory_side.consumers,
             observer: memory_side.observer,

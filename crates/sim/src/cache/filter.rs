@@ -90,21 +90,21 @@ impl CacheFilter {
         write: bool,
         emit: &mut impl FnMut(CacheEvent),
     ) -> Level {
-        if let Some((node, _)) = self.repeat(cpu, key, write) {
+        if self.repeat(cpu, key, write).is_some() {
             let kind = if write { Kind::WriteHit } else { Kind::ReadHit };
-            emit(CacheEvent { kind, node, block, line: key });
+            emit(CacheEvent { kind, node: self.binding[cpu].0, block, line: key });
             return Level::Private;
         }
         self.lookup(cpu, key, block, write, emit)
     }
 
     /// If a reference changes nothing in any cache, since the line is the most recent of its set in the private cache and its
-    /// state allows it: the processor's node and the line's block. All that [`CacheFilter::access`] would say is a hit.
+    /// state allows it: the line's block. All that [`CacheFilter::access`] would say is a hit.
     #[inline]
-    pub(crate) fn repeat(&self, cpu: usize, key: u64, write: bool) -> Option<(u16, u32)> {
+    pub(crate) fn repeat(&self, cpu: usize, key: u64, write: bool) -> Option<u32> {
         let memo = &self.memos[self.memo_place(cpu, key)];
         let enough = memo.key == key && memo.state >= (if write { Mesi::Modified } else { Mesi::Shared });
-        enough.then(|| (self.binding[cpu].0, memo.block))
+        enough.then_some(memo.block)
     }
 
     #[inline]

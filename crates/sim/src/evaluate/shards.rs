@@ -70,7 +70,7 @@ fn finish(shards: Vec<Shard<'_, FirstPassObserver<'_>>>, router: Router<'_>) -> 
     let (Some(mut priced), Some(names)) = (priced, names) else { unreachable!("there is a shard at least") };
     router.front.finish(&mut priced.totals);
     let refs = router.front.time;
-    (priced.refs_of, priced.strangers) = (router.front.refs_of, router.front.strangers);
+    (priced.refs_of, priced.strangers) = (router.front.refs_of(), router.front.strangers);
     Ok((priced, Analysis::finish_all(analyses, router.overview, refs, &FlatNames(names))))
 }
 

@@ -113,12 +113,14 @@ impl Attribution {
         level.users.add(users.map(|(unit, user)| (unit, Given { user, change, young: Young::NEW })));
     }
 
+    /// Whether it gives nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
     /// Gives one reference to whoever makes it, in pieces per unit where that matters.
     #[inline]
     pub(super) fn push(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {
-        if self.levels.is_empty() {
-            return out(r);
-        }
         if self.levels.iter().any(|l| l.may_hold(r)) {
             look_up(&mut self.levels, &mut self.stages, &mut self.held, r, out);
         } else {

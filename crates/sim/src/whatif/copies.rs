@@ -76,7 +76,6 @@ impl Copies {
     }
 
     /// Whether this reference may touch a block that has copies.
-    #[inline]
     fn may_hold(&self, r: &Merged) -> bool {
         let last = r.addr.wrapping_add(u64::from(r.size.max(1)) - 1);
         let hull = self.originals.hull();
@@ -86,10 +85,12 @@ impl Copies {
     /// Gives one reference to the copy that it is meant for, in pieces per block.
     #[inline]
     pub(super) fn push(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {
-        if !self.may_hold(r) {
-            return out(r);
+        let (block, beyond) = (r.addr >> self.block_shift, u64::from(r.size.max(1)) - 1);
+        if r.addr.checked_add(beyond).is_none_or(|last| last >> self.block_shift != block) {
+            return if self.may_hold(r) { self.look_up(r, out) } else { out(r) };
         }
-        match self.known_copy(r) {
+        let Some(original) = self.originals.get(block) else { return out(r) };
+        match self.known_copy(original, r) {
             Some(addr) if addr == r.addr => out(r),
             Some(addr) => out(&Merged { addr, ..*r }),
             None => self.look_up(r, out),
@@ -98,21 +99,18 @@ impl Copies {
 
     /// Where a read of memory that is in use goes, if that is all there is to do.
     #[inline]
-    fn known_copy(&self, r: &Merged) -> Option<u64> {
-        let block = r.addr >> self.block_shift;
-        let last = r.addr.checked_add(u64::from(r.size.max(1)) - 1)?;
-        if last >> self.block_shift != block || r.op != Op::Read {
+    fn known_copy(&self, original: &Original, r: &Merged) -> Option<u64> {
+        if r.op != Op::Read {
             return None;
         }
-        let original = self.originals.get(block)?;
         let home = original.young.first_of_used()?;
         let node = *self.nodes.get(r.thread as usize)?;
         let own = self.makers.get(node)?.is_some() && self.nodes.get(home as usize) != Some(&node);
-        let copied = || self.copied[node].get(original.index as usize) == Some(&true);
-        if own && self.making == Making::Copy && !copied() {
-            return None;
+        if !own {
+            return Some(r.addr);
         }
-        Some(if own { self.copy(node, original.index, r.addr) } else { r.addr })
+        let known = self.making == Making::Build || self.copied[node].get(original.index as usize) == Some(&true);
+        known.then(|| self.copy(node, original.index, r.addr))
     }
 
     fn look_up(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {

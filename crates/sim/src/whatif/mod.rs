@@ -106,10 +106,14 @@ impl Rewriter {
         for r in refs {
             let space_tag = space_tags.get(r.thread as usize).copied().unwrap_or(0);
             let mut placed = |r: &Merged| place(gathered, copies, moves, cpus, r, out);
-            match space_tag {
-                0 => attribution.push(r, &mut placed),
-                _ => attribution.push(&Merged { addr: r.addr ^ space_tag, ..*r }, &mut placed),
-            }
+            let flat;
+            let r = if space_tag == 0 {
+                r
+            } else {
+                flat = Merged { addr: r.addr ^ space_tag, ..*r };
+                &flat
+            };
+            if attribution.is_empty() { placed(r) } else { attribution.push(r, &mut placed) }
         }
     }
 

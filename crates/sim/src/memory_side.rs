@@ -78,7 +78,7 @@ impl<'m, L: AccessConsumer, O: Observer> MemorySide<'m, L, O> {
     }
 
     /// Whether a hit of this node in this block can be left out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_known(&self, node: NodeId, block: u32, writes: bool) -> bool {
         self.seen.get(block as usize).is_some_and(|seen| seen.is_known(node, writes)) && !self.options.report_all_hits
     }

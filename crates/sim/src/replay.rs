@@ -98,20 +98,26 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
 
     /// The next reference.
     #[inline]
-    pub(crate) fn reference(&mut self, r: &Merged) {
+    fn reference(&mut self, r: &Merged) {
+        self.moved(r, r.addr);
+    }
+
+    /// The next reference, which has moved to this address.
+    #[inline(always)]
+    pub(crate) fn moved(&mut self, r: &Merged, addr: u64) {
         let Some((place, t)) = self.front.reference(r) else { return };
         if r.op == Op::Spin {
-            self.spin((r.addr, r.size), place);
+            self.spin((addr, r.size), place);
             if !self.options.charge_spins {
                 return;
             }
         }
-        self.memory_side.observer.reference(r, place.binding, r.addr ^ place.space_tag);
-        let (used, addr) = (Use { thread: r.thread, site: r.site, op: r.op, place, t }, (r.addr, r.size));
+        self.memory_side.observer.reference(r, place.binding, addr ^ place.space_tag);
+        let used = Use { thread: r.thread, site: r.site, op: r.op, place, t };
         match (self.options.sampled, &self.filter) {
-            (Some(counting), _) => self.sampled(r, place, t, counting),
-            (None, Some(_)) => self.cached(addr, &used),
-            (None, None) => self.uncached(addr, &used),
+            (Some(counting), _) => self.sampled(&Merged { addr, ..*r }, place, t, counting),
+            (None, Some(_)) => self.cached((addr, r.size), &used),
+            (None, None) => self.uncached((addr, r.size), &used),
         }
     }
 
@@ -132,7 +138,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     }
 
     /// A machine without caches: one access per word.
-    #[inline]
+    #[inline(never)]
     fn uncached(&mut self, (addr, size): (u64, u32), used: &Use) {
         let Use { place, t, .. } = *used;
         let (kind, class) = match used.op.writes() {
@@ -150,6 +156,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
 
     /// A sample. On machines without caches a sampled reference is charged by the word, as the exact one would be;
     /// a miss, a window, and a reference on a machine that charges lines is one access of the first byte's block.
+    #[inline(never)]
     fn sampled(&mut self, r: &Merged, place: Place, t: VirtualTime, counting: Counting) {
         let source = &mut self.sources[r.source as usize];
         *source = (source.0 + 1, source.1 + u64::from(r.weight));
@@ -179,7 +186,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     }
 
     /// A machine with caches: one reference of the private cache per line.
-    #[inline]
+    #[inline(always)]
     fn cached(&mut self, (addr, size): (u64, u32), used: &Use) {
         match addr.checked_add(u64::from(size.max(1)) - 1) {
             Some(last) if last >> self.shifts.line == addr >> self.shifts.line => self.line(addr, used),
@@ -229,6 +236,7 @@ impl<'m, L: AccessConsumer, O: Observer> Replay<'m, L, O> {
     }
 
     /// What a busy-wait reference would cost under first touch: as a read, with the caches left as they are.
+    #[inline(never)]
     fn spin(&mut self, (addr, size): (u64, u32), place: Place) {
         let shift = if self.filter.is_some() { self.shifts.line } else { self.shifts.block };
         for piece in Pieces::new(addr, size, shift) {

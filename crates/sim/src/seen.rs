@@ -25,7 +25,7 @@ pub struct Seen {
 
 impl Seen {
     /// Whether a hit can be left out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_known(&self, node: NodeId, writes: bool) -> bool {
         (self.stored || !writes) && self.referenced.contains(node)
     }

@@ -14,12 +14,6 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Whether it is the whole reference.
-    #[inline]
-    pub(crate) fn is_all_of(self, r: &Merged) -> bool {
-        self.addr == r.addr && self.last - self.addr + 1 == u64::from(r.size)
-    }
-
     /// The part of the reference, which is inside one unit, as a reference.
     #[inline]
     pub(crate) fn of(self, r: &Merged) -> Merged {

@@ -67,7 +67,9 @@ impl Private {
         let set = self.set(key);
         let way = set.iter().position(|l| l.key == key && l.state != Mesi::Invalid)?;
         if way > 0 {
-            set[..=way].rotate_right(1);
+            let line = set[way];
+            set.copy_within(..way, 1);
+            set[0] = line;
         }
         Some(&mut set[0])
     }
@@ -81,8 +83,9 @@ impl Private {
             self.lines = vec![PrivateLine::default(); self.index.sets as usize * self.ways];
         }
         let set = self.set(line.key);
-        let victim = set[set.len() - 1];
-        set.rotate_right(1);
+        let last = set.len() - 1;
+        let victim = set[last];
+        set.copy_within(..last, 1);
         set[0] = line;
         (victim.state != Mesi::Invalid).then_some(victim)
     }

@@ -100,7 +100,7 @@ impl CacheFilter {
 
     /// If a reference changes nothing in any cache, since the line is the most recent of its set in the private cache and its
     /// state allows it: the line's block. All that [`CacheFilter::access`] would say is a hit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn repeat(&self, cpu: usize, key: u64, write: bool) -> Option<u32> {
         let memo = &self.memos[self.memo_place(cpu, key)];
         let enough = memo.key == key && memo.state >= (if write { Mesi::Modified } else { Mesi::Shared });

@@ -113,9 +113,15 @@ impl Attribution {
         level.users.add(users.map(|(unit, user)| (unit, Given { user, change, young: Young::NEW })));
     }
 
-    /// Whether it gives nothing.
-    pub(super) fn is_empty(&self) -> bool {
-        self.levels.is_empty()
+    /// Whether it does nothing with a reference to `addr`: nobody is given what it touches, and nothing waits for it.
+    #[inline]
+    pub(super) fn passes(&self, addr: u64, r: &Merged) -> bool {
+        let last = addr.checked_add(u64::from(r.size.max(1)) - 1);
+        let misses = |l: &Level| {
+            let unit = addr >> l.shift;
+            last.is_some_and(|last| last >> l.shift == unit) && l.users.get(unit).is_none()
+        };
+        self.held.held_of.is_empty() && self.levels.iter().all(misses)
     }
 
     /// Gives one reference to whoever makes it, in pieces per unit where that matters.

@@ -2,7 +2,7 @@
 use super::units::Units;
 use super::young::Young;
 use crate::setup::Setup;
-use crate::split::for_pieces;
+use crate::split::Pieces;
 use homenode_analysis::Making;
 use homenode_base::spaces::tag;
 use homenode_trace::{Merged, Op, SampleUnit};
@@ -85,57 +85,52 @@ impl Copies {
     /// Gives one reference to the copy that it is meant for, in pieces per block.
     #[inline]
     pub(super) fn push(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {
-        let (block, beyond) = (r.addr >> self.block_shift, u64::from(r.size.max(1)) - 1);
-        if r.addr.checked_add(beyond).is_none_or(|last| last >> self.block_shift != block) {
-            return if self.may_hold(r) { self.look_up(r, out) } else { out(r) };
-        }
-        let Some(original) = self.originals.get(block) else { return out(r) };
-        match self.known_copy(original, r) {
-            Some(addr) if addr == r.addr => out(r),
-            Some(addr) => out(&Merged { addr, ..*r }),
-            None => self.look_up(r, out),
-        }
+        if self.may_hold(r) { self.look_up(r, out) } else { out(r) }
     }
 
-    /// Where a read of memory that is in use goes, if that is all there is to do.
+    /// Where a reference to `addr` goes, if that is all there is to do: to a block that has no copies, to one that its first
+    /// thread alone uses and a loop will copy, or as a read to one that is in use.
     #[inline]
-    fn known_copy(&self, original: &Original, r: &Merged) -> Option<u64> {
-        if r.op != Op::Read {
+    pub(super) fn only_moves(&self, r: &Merged, addr: u64) -> Option<u64> {
+        let block = addr >> self.block_shift;
+        if addr.checked_add(u64::from(r.size.max(1)) - 1)? >> self.block_shift != block {
             return None;
         }
-        let home = original.young.first_of_used()?;
-        let node = *self.nodes.get(r.thread as usize)?;
+        let Some(original) = self.originals.get(block) else { return Some(addr) };
+        let (home, shared) = original.young.first_of_touched()?;
+        if !shared {
+            return (home == r.thread && self.making == Making::Copy).then_some(addr);
+        }
+        let node = *self.nodes.get(r.thread as usize).filter(|_| r.op == Op::Read)?;
         let own = self.makers.get(node)?.is_some() && self.nodes.get(home as usize) != Some(&node);
         if !own {
-            return Some(r.addr);
+            return Some(addr);
         }
         let known = self.making == Making::Build || self.copied[node].get(original.index as usize) == Some(&true);
-        known.then(|| self.copy(node, original.index, r.addr))
+        known.then(|| self.copy(node, original.index, addr))
     }
 
     fn look_up(&mut self, r: &Merged, out: &mut impl FnMut(&Merged)) {
+        match r.addr.checked_add(u64::from(r.size.max(1)) - 1) {
+            Some(last) if last >> self.block_shift == r.addr >> self.block_shift => self.piece(r, r, last, out),
+            _ => Pieces::new(r.addr, r.size, self.block_shift).for_each(|p| self.piece(&p.of(r), r, p.last, &mut *out)),
+        }
+    }
+
+    /// Likewise of the part of a reference that is in one block, up to its last byte.
+    fn piece(&mut self, part: &Merged, r: &Merged, last: u64, out: &mut impl FnMut(&Merged)) {
         let shift = self.block_shift;
         let within = |addr: u64| addr & ((1 << shift) - 1);
-        for_pieces(r.addr, r.size, shift, |piece| {
-            let cut;
-            let part = if piece.is_all_of(r) {
-                r
-            } else {
-                cut = piece.of(r);
-                &cut
-            };
-            let Some(original) = self.originals.get_mut(piece.addr >> shift) else { return out(part) };
-            let index = original.index;
-            let new =
-                r.op != Op::Spin && original.young.is_initialised_by(r, within(piece.addr), within(piece.last), shift);
-            let home = original.young.first().and_then(|t| self.nodes.get(t as usize)).copied();
-            if new {
-                out(part);
-                self.build(part, index, home, &mut *out);
-            } else {
-                self.used(part, index, home, &mut *out);
-            }
-        });
+        let Some(original) = self.originals.get_mut(part.addr >> shift) else { return out(part) };
+        let index = original.index;
+        let new = r.op != Op::Spin && original.young.is_initialised_by(r, within(part.addr), within(last), shift);
+        let home = original.young.first().and_then(|t| self.nodes.get(t as usize)).copied();
+        if new {
+            out(part);
+            self.build(part, index, home, out);
+        } else {
+            self.used(part, index, home, out);
+        }
     }
 
     /// Has the other nodes do to their copies what initialises the original.

@@ -100,21 +100,24 @@ impl Rewriter {
         }
     }
 
-    /// Hands on the references that the changed program makes instead of these.
-    fn rewrite(&mut self, refs: &[Merged], out: &mut impl FnMut(&Merged)) {
-        let Rewriter { space_tags, cpus, attribution, gathered, copies, moves } = self;
-        for r in refs {
-            let space_tag = space_tags.get(r.thread as usize).copied().unwrap_or(0);
-            let mut placed = |r: &Merged| place(gathered, copies, moves, cpus, r, out);
-            let flat;
-            let r = if space_tag == 0 {
-                r
-            } else {
-                flat = Merged { addr: r.addr ^ space_tag, ..*r };
-                &flat
-            };
-            if attribution.is_empty() { placed(r) } else { attribution.push(r, &mut placed) }
+    /// Where a reference to flat address `addr` goes, if no change does anything else with it; which is so of most.
+    #[inline(always)]
+    fn only_moves(&self, r: &Merged, addr: u64) -> Option<u64> {
+        let passes = self.gathered.is_empty() && self.moves.is_empty() && self.attribution.passes(addr, r);
+        match self.copies.as_slice() {
+            _ if !passes => None,
+            [] => Some(addr),
+            [only] => only.only_moves(r, addr),
+            _ => None,
         }
+    }
+
+    /// Hands on the references that the changed program makes instead of this one.
+    #[inline(never)]
+    fn rewrite(&mut self, r: &Merged, space_tag: u64, out: &mut impl FnMut(&Merged)) {
+        let Rewriter { cpus, attribution, gathered, copies, moves, .. } = self;
+        let flat = Merged { addr: r.addr ^ space_tag, ..*r };
+        attribution.push(&flat, &mut |r| place(gathered, copies, moves, cpus, r, out));
     }
 
     /// Hands on what was held back of them.
@@ -126,8 +129,6 @@ impl Rewriter {
 }
 
 /// Where a reference goes: to its thread's block, to the copy that it is meant for, to where a change of layout has moved it.
-/// Most changes are one of these.
-#[inline(always)]
 fn place(
     gathered: &[Gathered],
     copies: &mut [Copies],
@@ -136,27 +137,11 @@ fn place(
     r: &Merged,
     out: &mut impl FnMut(&Merged),
 ) {
-    match (gathered, copies, &mut *moves) {
-        ([], [], []) => out(r),
-        ([], [only], []) => only.push(r, out),
-        ([only], [], []) => only.push(r, out),
-        (gathered, copies, moves) => place_by_all(gathered, copies, moves, cpus, r, out),
-    }
-}
-
-/// Where a reference goes by several changes, one after the other.
-fn place_by_all(
-    gathered: &[Gathered],
-    copies: &mut [Copies],
-    moves: &mut [Move],
-    cpus: &[u16],
-    r: &Merged,
-    out: &mut impl FnMut(&Merged),
-) {
     match (gathered, copies) {
+        ([], [only]) if moves.is_empty() => only.push(r, out),
         ([], []) => moves::apply(moves, r, cpus.get(r.thread as usize).copied().unwrap_or(0), out),
-        ([], [first, rest @ ..]) => first.push(r, &mut |r| place_by_all(&[], rest, moves, cpus, r, out)),
-        ([first, rest @ ..], copies) => first.push(r, &mut |r| place_by_all(rest, copies, moves, cpus, r, out)),
+        ([], [first, rest @ ..]) => first.push(r, &mut |r| place(&[], rest, moves, cpus, r, out)),
+        ([first, rest @ ..], copies) => first.push(r, &mut |r| place(rest, copies, moves, cpus, r, out)),
     }
 }
 
@@ -178,11 +163,12 @@ struct Part {
 }
 
 impl Part {
+    /// The next reference, which has moved to this address.
     #[inline]
-    fn reference(&mut self, r: &Merged, mut each: impl FnMut(&BlockReference)) {
+    fn moved(&mut self, r: &Merged, addr: u64, mut each: impl FnMut(&BlockReference)) {
         let Part { mask, colour, block_shift, front } = self;
         let Some((_, t)) = front.reference(r) else { return };
-        for_pieces(r.addr, r.size, *block_shift, |piece| {
+        for_pieces(addr, r.size, *block_shift, |piece| {
             if piece.addr >> *block_shift & *mask == *colour {
                 let (number, site, thread, op) = (t.0, r.site, r.thread, r.op);
                 let (addr, size) = (piece.addr, (piece.last - piece.addr) as u32 + 1);
@@ -193,12 +179,24 @@ impl Part {
     }
 }
 
-/// Replays the next reference of the changed program, or what the part has of it.
-#[inline(never)]
-fn replay_in(part: &mut Option<Part>, replay: &mut Replay<'_, PlacedConsumer<'_>, ()>, r: &Merged) {
-    match part {
-        None => replay.reference(r),
-        Some(part) => part.reference(r, |r| replay.block_reference(r)),
+/// What replays the changed program, and which part of it.
+struct Replayed<'r, 'm> {
+    replay: &'r mut Replay<'m, PlacedConsumer<'m>, ()>,
+    part: &'r mut Option<Part>,
+}
+
+impl Replayed<'_, '_> {
+    #[inline(never)]
+    fn reference(&mut self, r: &Merged) {
+        self.moved(r, r.addr);
+    }
+    /// The next reference, which has moved to this address.
+    #[inline(always)]
+    fn moved(&mut self, r: &Merged, addr: u64) {
+        match self.part {
+            None => self.replay.moved(r, addr),
+            Some(part) => part.moved(r, addr, |r| self.replay.block_reference(r)),
+        }
     }
 }
 
@@ -258,7 +256,14 @@ impl<'m> WhatIf<'m> {
     /// The next references of the recorded program, in merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
         let WhatIf { rewriter, replay, part } = self;
-        rewriter.rewrite(refs, &mut |r| replay_in(part, replay, r));
+        let mut replayed = Replayed { replay, part };
+        for r in refs {
+            let space_tag = rewriter.space_tags.get(r.thread as usize).copied().unwrap_or(0);
+            match rewriter.only_moves(r, r.addr ^ space_tag) {
+                Some(addr) => replayed.moved(r, addr),
+                None => rewriter.rewrite(r, space_tag, &mut |r| replayed.reference(r)),
+            }
+        }
     }
     /// Ends the replay.
     ///
@@ -266,7 +271,8 @@ impl<'m> WhatIf<'m> {
     /// As [`Engine::finish`](crate::Engine::finish).
     pub fn finish(mut self) -> Result<Predicted, SimError> {
         let WhatIf { rewriter, replay, part } = &mut self;
-        rewriter.finish(&mut |r| replay_in(part, replay, r));
+        let mut replayed = Replayed { replay, part };
+        rewriter.finish(&mut |r| replayed.reference(r));
         let mut done = self.replay.finish()?;
         if let Some(part) = self.part.filter(|part| part.colour == 0) {
             part.front.finish(&mut done.totals);

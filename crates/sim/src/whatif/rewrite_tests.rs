@@ -63,7 +63,12 @@ fn rewritten(refs: &[Merged], transforms: &[Transform], threads: u32) -> Vec<Mer
     let setup = Setup::exact(&machine, &bindings, PAGE);
     let mut rewriter = Rewriter::new(transforms, setup);
     let mut all = Vec::new();
-    rewriter.rewrite(refs, &mut |r| all.push(*r));
+    for r in refs {
+        match rewriter.only_moves(r, r.addr) {
+            Some(addr) => all.push(Merged { addr, ..*r }),
+            None => rewriter.rewrite(r, 0, &mut |r| all.push(*r)),
+        }
+    }
     rewriter.finish(&mut |r| all.push(*r));
     all
 }

@@ -70,7 +70,7 @@ impl<T> Units<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, unit: u64) -> Option<usize> {
         let place = match self.table.is_empty() {
             true => *self.map.get(&unit)?,

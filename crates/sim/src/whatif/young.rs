@@ -37,10 +37,11 @@ impl Young {
         (self.first != NO_THREAD).then_some(self.first)
     }
 
-    /// Who touched it first, if nothing initialises it any more: another thread has touched it, and somebody every word.
+    /// Who touched it first and whether somebody else has, if every word has been touched: what the first thread does until
+    /// another comes is noted already, and what anybody does after that.
     #[inline]
-    pub(super) fn first_of_used(&self) -> Option<u32> {
-        (self.shared && self.untouched == 0).then_some(self.first)
+    pub(super) fn first_of_touched(&self) -> Option<(u32, bool)> {
+        (self.untouched == 0).then_some((self.first, self.shared))
     }
 
     /// Takes note of a reference to the bytes from `first` to `last` of the block; whether it initialises them.

@@ -61,20 +61,34 @@ impl Heat {
         if self.left == 0 {
             self.next_bin();
         }
+        let cell = self.cell(addr, node);
+        self.cells[cell] += weight;
+        self.pass(weight);
+    }
+    /// Where the references of a node to the band of `addr` are counted now.
+    #[inline]
+    fn cell(&mut self, addr: u64, node: NodeId) -> usize {
         let band = addr >> self.band_shift;
         let slot = place(band, RECENT);
         let at = match self.recent[slot] {
             (b, at) if b == band && at != NONE => at,
             _ => self.band(addr),
         } as usize;
-        self.cells[(at * self.columns + self.column) * self.nodes + node.index().min(self.nodes - 1)] += weight;
-        self.pass(weight);
+        (at * self.columns + self.column) * self.nodes + node.index().min(self.nodes - 1)
     }
     /// As [`Heat::reference`] with weight 1, of the reference with this number, from 1: others have passed meanwhile.
     #[inline]
     pub(crate) fn numbered(&mut self, addr: u64, node: NodeId, number: u64) {
-        self.pass_to(number - 1);
-        self.reference(addr, node, 1);
+        let passed = number - 1 - self.time;
+        if passed < self.left {
+            // All in the bin that runs.
+            (self.time, self.left) = (number, self.left - passed - 1);
+            let cell = self.cell(addr, node);
+            self.cells[cell] += 1;
+        } else {
+            self.pass_to(number - 1);
+            self.reference(addr, node, 1);
+        }
     }
     /// Virtual time reaches `time`.
     #[inline]

@@ -186,12 +186,16 @@ impl Patterns {
     #[inline]
     pub fn touch(&mut self, t: &Touch, mut each: impl FnMut(Piece)) {
         let last = t.addr.saturating_add(u64::from(t.size.max(1)) - 1);
-        for unit in t.addr >> self.unit_shift..=last >> self.unit_shift {
+        let (mut unit, last_unit) = (t.addr >> self.unit_shift, last >> self.unit_shift);
+        loop {
             let words = self.words(unit, t.addr, last);
             let index = self.unit(unit, t.thread, t.object);
-            let detailed = self.units[index].detailed;
-            self.touch_unit(index, t, words);
+            let detailed = self.touch_unit(index, t, words);
             each(Piece { index, unit, words, detailed });
+            if unit >= last_unit {
+                return;
+            }
+            unit += 1;
         }
     }
     /// Words of a unit that `[addr, last]` touches; it touches some.
@@ -226,8 +230,9 @@ impl Patterns {
         }
         index
     }
+    /// Notes a reference to a unit; whether it is watched in detail.
     #[inline]
-    fn touch_unit(&mut self, index: usize, t: &Touch, words: u64) {
+    fn touch_unit(&mut self, index: usize, t: &Touch, words: u64) -> bool {
         let u = &mut self.units[index];
         if u.thread != t.thread {
             // A charge may come before the first reference.
@@ -237,6 +242,7 @@ impl Patterns {
             u.thread = t.thread;
         }
         u.touched |= words;
+        let detailed = u.detailed;
         if u.shared != NO_SHARED {
             let turn = &mut self.shared[u.shared as usize];
             if turn.touched == 0 {
@@ -245,6 +251,7 @@ impl Patterns {
             turn.touched |= words;
             turn.written |= if t.op.writes() { words } else { 0 };
         }
+        detailed
     }
     /// Adds to the cost of the unit that contains `addr`.
     pub fn charge(&mut self, addr: u64, object: u32, cost: Cost) {

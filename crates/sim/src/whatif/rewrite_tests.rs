@@ -1,6 +1,7 @@
 //! A rewritten trace has all references that the changed program makes, by who makes them: tried on random programs of
 //! any number of threads against the definition, written down slowly.
 use super::*;
+use homenode_analysis::Making;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::models;
 use homenode_trace::Op;
@@ -57,6 +58,16 @@ fn bytes(refs: &[Merged]) -> BTreeMap<(u32, u8, u64), u64> {
 }
 
 fn rewritten(refs: &[Merged], transforms: &[Transform], threads: u32) -> Vec<Merged> {
+    rewritten_in(refs, transforms, threads, |rewriter, r| rewriter.only_moves(r, r.addr))
+}
+
+/// `only_moves` says what need not be looked at further.
+fn rewritten_in(
+    refs: &[Merged],
+    transforms: &[Transform],
+    threads: u32,
+    only_moves: impl Fn(&Rewriter, &Merged) -> Option<u64>,
+) -> Vec<Merged> {
     let machine = models::find("two-socket").unwrap();
     let binding = |t: u32| ThreadBinding { cpu: t as u16, node: NodeId(u16::from(t >= 8)), space: 0 };
     let bindings: Vec<ThreadBinding> = (0..threads).map(binding).collect();
@@ -64,7 +75,7 @@ fn rewritten(refs: &[Merged], transforms: &[Transform], threads: u32) -> Vec<Mer
     let mut rewriter = Rewriter::new(transforms, setup);
     let mut all = Vec::new();
     for r in refs {
-        match rewriter.only_moves(r, r.addr) {
+        match only_moves(&rewriter, r) {
             Some(addr) => all.push(Merged { addr, ..*r }),
             None => rewriter.rewrite(r, 0, &mut |r| all.push(*r)),
         }
@@ -116,6 +127,33 @@ fn whoever_initialises_all_references_are_there_and_made_by_who_the_definition_s
         moved += u32::from(bytes(&after) != bytes(&refs));
     }
     assert!(moved > 30, "{moved}");
+}
+
+/// What goes straight on is what would come out of all changes, in the same order.
+#[test]
+fn what_only_moves_is_what_every_change_would_make_of_it() {
+    let mut rng = Rng::new(20);
+    let mut moved = 0;
+    for case in 0..48u32 {
+        let (threads, pages) = (7 + case % 8, 4 + rng.below(9));
+        let refs = program(&mut rng, threads, pages);
+        let user = |page: u64| (page * u64::from(threads) / pages) as u32;
+        let (from, to) = (rng.below(2), pages - rng.below(2));
+        let pages: Vec<(u64, u32)> = (from..to).map(|p| (BASE / PAGE + p, user(p))).collect();
+        let (blocks, makers) = (pages.iter().map(|p| p.0).collect(), vec![0, threads - 1]);
+        let change = match case % 4 {
+            0 => Transform::InitialiseInParallel { blocks: pages },
+            1 => Transform::KeepParts { blocks: pages },
+            2 => Transform::CopyPerNode { blocks, makers, making: Making::Build },
+            _ => Transform::CopyPerNode { blocks, makers, making: Making::Copy },
+        };
+        let after = rewritten(&refs, std::slice::from_ref(&change), threads);
+        let slowly = rewritten_in(&refs, std::slice::from_ref(&change), threads, |_, _| None);
+        assert!(after == slowly, "case {case}: {threads} threads, {change:?}");
+        let there = |r: &&Merged| r.addr >= tag(1);
+        moved += after.iter().filter(there).count();
+    }
+    assert!(moved > 1000, "hardly anything has moved: {moved}");
 }
 
 /// What is not held back keeps its order, and what is held back comes before anybody uses it.

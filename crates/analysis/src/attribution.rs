@@ -1,6 +1,6 @@
 //! Who pays: costs by object, by line of code and by block.
 use crate::feed::{Charge, Hit, Setup, Transfer};
-use crate::index::{Index, Slab};
+use crate::index::{Index, Slab, place};
 use crate::shares::{NONE, ShareCosts, Shares, sum};
 use crate::sums::{ObjectSums, Pair};
 use hashbrown::HashMap;
@@ -10,6 +10,7 @@ use homenode_machine::Location;
 /// A lying thread number must not make a table as long as it says.
 const THREADS_REMEMBERED: usize = 1 << 16;
 const PAIRS_REMEMBERED: usize = 1024;
+const BLOCKS_REMEMBERED: usize = 64;
 /// From so many references of one node to a block on, without one of another, the node is its owner for the time being.
 const LONG_RUN: u64 = 64;
 
@@ -142,8 +143,8 @@ pub struct Attribution {
     pair_index: HashMap<(u32, u32), u32>,
     /// Direct-mapped copy of recent answers of `pair_index`.
     recent: Vec<(u32, u32, u32)>,
-    /// The block found last, by number: charges follow references.
-    last_block: Option<(u64, usize)>,
+    /// Blocks found last, by number: threads come back to theirs, and charges follow references.
+    recent_blocks: [(u64, u32); BLOCKS_REMEMBERED],
     /// Per thread, the object it used last.
     last_used: Vec<u32>,
     /// Number of the last reference.
@@ -175,7 +176,7 @@ impl Attribution {
             pairs: Vec::new(),
             pair_index: HashMap::new(),
             recent: vec![(0, 0, NONE); PAIRS_REMEMBERED],
-            last_block: None,
+            recent_blocks: [(0, NONE); BLOCKS_REMEMBERED],
             last_used: Vec::new(),
             time: 0,
         }
@@ -302,14 +303,14 @@ impl Attribution {
     #[inline]
     fn block(&mut self, addr: u64, first: &Use) -> usize {
         let number = addr >> self.block_shift;
-        match self.last_block {
-            Some((last, block)) if last == number => block,
+        match self.recent_blocks[place(number, BLOCKS_REMEMBERED)] {
+            (known, block) if known == number && block != NONE => block as usize,
             _ => self.find_block(number, first),
         }
     }
     fn find_block(&mut self, number: u64, first: &Use) -> usize {
         let (block, new) = self.index.intern(number);
-        self.last_block = Some((number, block));
+        self.recent_blocks[place(number, BLOCKS_REMEMBERED)] = (number, block as u32);
         if new {
             self.blocks.push(Block {
                 first_thread: first.thread,

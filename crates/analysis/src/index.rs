@@ -87,30 +87,31 @@ impl Index {
 /// A vector that grows without copying: at most one chunk is unused.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    chunks: Vec<Vec<T>>,
+    /// The last one is filled up with its first value.
+    chunks: Vec<Box<[T; CHUNK]>>,
+    len: usize,
 }
 
 const CHUNK: usize = 4096;
 
-impl<T> Slab<T> {
+impl<T: Clone> Slab<T> {
     pub(crate) fn new() -> Slab<T> {
-        Slab { chunks: Vec::new() }
+        Slab { chunks: Vec::new(), len: 0 }
     }
     /// Adds a value; its index.
     pub(crate) fn push(&mut self, value: T) -> usize {
-        match self.chunks.last_mut() {
-            Some(c) if c.len() < CHUNK => c.push(value),
-            _ => {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                chunk.push(value);
-                self.chunks.push(chunk);
-            }
+        let at = self.len;
+        self.len += 1;
+        if at / CHUNK == self.chunks.len() {
+            let Ok(chunk) = vec![value; CHUNK].try_into() else { unreachable!("its length is that of a chunk") };
+            self.chunks.push(chunk);
+        } else {
+            self[at] = value;
         }
-        let last = self.chunks.len() - 1;
-        last * CHUNK + self.chunks[last].len() - 1
+        at
     }
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.chunks.iter().flatten()
+        self.chunks.iter().flat_map(|c| c.iter()).take(self.len)
     }
     pub(crate) fn bytes(&self) -> usize {
         self.chunks.len() * CHUNK * size_of::<T>()

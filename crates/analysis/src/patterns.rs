@@ -57,6 +57,10 @@ const SEVERAL_THREADS: u32 = u32::MAX - 1;
 const NO_WORDS: u32 = u32::MAX;
 
 const NO_SHARED: u32 = u32::MAX;
+const NO_UNIT: u32 = u32::MAX;
+
+/// Units remembered.
+const RECENT: usize = 64;
 
 /// What is known of the core while the last turn is still running.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +79,7 @@ enum Core {
 }
 
 /// The turns of a unit since its second one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Shared {
     touched: u64,
     written: u64,
@@ -83,7 +87,7 @@ struct Shared {
     core: Core,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Unit {
     cost: Cost,
     touched: u64,
@@ -117,8 +121,8 @@ pub struct Patterns {
     word_shift: u32,
     index: Index,
     units: Slab<Unit>,
-    /// The unit found last, by number: charges follow references.
-    last: Option<(u64, usize)>,
+    /// Units found last, by the end of their numbers: threads come back to theirs.
+    recent: [(u64, u32); RECENT],
     shared: Slab<Shared>,
     pool: UnitWords,
     /// Whether the references are samples: see [`Patterns::sampled`].
@@ -163,7 +167,7 @@ impl Patterns {
             word_shift: word_bytes.trailing_zeros(),
             index: Index::new(),
             units: Slab::new(),
-            last: None,
+            recent: [(0, NO_UNIT); RECENT],
             shared: Slab::new(),
             pool: UnitWords::new((unit_bytes / word_bytes) as usize),
             sampled: false,
@@ -218,13 +222,16 @@ impl Patterns {
     }
     #[inline]
     fn unit(&mut self, unit: u64, thread: u32, object: u32) -> usize {
-        if let Some((last, index)) = self.last
-            && last == unit
-        {
-            return index;
+        let (known, index) = self.recent[unit as usize % RECENT];
+        if known == unit && index != NO_UNIT {
+            return index as usize;
         }
+        self.find_unit(unit, thread, object)
+    }
+    #[inline(never)]
+    fn find_unit(&mut self, unit: u64, thread: u32, object: u32) -> usize {
         let (index, new) = self.index.intern(unit);
-        self.last = Some((unit, index));
+        self.recent[unit as usize % RECENT] = (unit, index as u32);
         if new {
             self.units.push(Unit { cost: Cost::ZERO, touched: 0, object, thread, shared: NO_SHARED, detailed: false });
         }

@@ -6,6 +6,7 @@ const PURE: &[&str] = &[
     "table",
     "trace",
     "thin",
+    "threads",
     "synthetic",
     "objects",
     "openmp",

@@ -1,7 +1,7 @@
 //! A machine, and how threads are bound on it.
-use crate::binding::{ThreadBinding, bindings, thread_map};
 use crate::setup::ReplayOptions;
 use homenode_machine::{Machine, MapError, MapRule, ThreadMap};
+use homenode_threads::{ThreadBinding, bindings, thread_map};
 use homenode_trace::Sampling;
 use homenode_trace::dataset::DatasetReader;
 

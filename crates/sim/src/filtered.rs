@@ -1,6 +1,5 @@
 //! What policies are fed with, one access at a time: for whoever wants to look at it or to price it by other means.
 use crate::SimError;
-use crate::binding::ThreadBinding;
 use crate::consumers::AccessConsumer;
 use crate::evaluation::Totals;
 use crate::observer::Observer;
@@ -10,6 +9,7 @@ use homenode_base::spaces::{home as lies, tag, unflatten};
 use homenode_base::{Cost, NodeId};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::{Access, Step};
+use homenode_threads::ThreadBinding;
 use homenode_trace::Merged;
 
 /// One access as policies see it.

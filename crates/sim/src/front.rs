@@ -1,8 +1,8 @@
 //! What a replay knows by looking at all references in order: how many there are, and what time it is.
-use crate::binding::ThreadBinding;
 use crate::evaluation::Totals;
 use homenode_base::VirtualTime;
 use homenode_base::spaces::tag;
+use homenode_threads::ThreadBinding;
 use homenode_trace::{Merged, Op};
 
 /// A thread as a replay sees it.

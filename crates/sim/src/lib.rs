@@ -5,7 +5,7 @@
 //! **Invariant:** pure; the same trace, machine and options give the same [`Evaluation`] everywhere, and the parts of
 //! every result add up to its total exactly.
 //!
-//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes; `colours`, `workers` and `front`: what of them can be done at the same time; [`estimate`]: a first answer from a part), `affinity` and `lives` (where threads were told to run, and which lived beside each other), `replay` (one pass: `binding`,
+//! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes; `colours`, `workers` and `front`: what of them can be done at the same time; [`estimate`]: a first answer from a part), `replay` (one pass:
 //! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), `traffic` (what policies ask of memories), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`realign`], [`verify`](mod@verify). The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
@@ -34,8 +34,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod affinity;
-mod binding;
 mod blocks;
 mod bound_machine;
 pub mod cache;
@@ -48,7 +46,6 @@ pub mod evaluation;
 pub mod filtered;
 mod fold;
 mod front;
-mod lives;
 mod memory_side;
 mod misses;
 pub mod names;
@@ -67,8 +64,6 @@ pub mod verify;
 pub mod whatif;
 mod workers;
 
-pub use affinity::pinned;
-pub use binding::{ThreadBinding, bindings, thread_map, thread_table};
 pub use bound_machine::BoundMachine;
 pub use consumers::ProgramBounds;
 pub use engine::{Engine, Priced};
@@ -78,7 +73,7 @@ pub use evaluate::{EvalContext, EvalOptions, NoObjects, ObjectRange, Objects, ev
 pub use evaluation::Evaluation;
 pub use filtered::{Filtered, Passed};
 pub use homenode_analysis::evidence::{self, Evidence};
-pub use lives::lives;
+pub use homenode_threads::{ThreadBinding, bindings, lives, pinned, thread_map, thread_table};
 pub use profile::{Profile, Profiled};
 pub use realign::{Realigned, Realignment};
 pub use seen::Seen;

@@ -1,9 +1,9 @@
 //! What is watched during a replay besides the placement: references, charges under first touch, transfers.
-use crate::binding::ThreadBinding;
 use homenode_analysis::BlockReference;
 use homenode_base::{Cost, NodeId};
 use homenode_machine::Location;
 use homenode_placement::Access;
+use homenode_threads::ThreadBinding;
 use homenode_trace::{Event, Merged};
 
 /// Watches a replay. All addresses are flat: those of different address spaces differ.

@@ -3,7 +3,6 @@
 //! The counts of all threads of a node add up to exactly what the engine charges to that node, so the price of a
 //! placement computed from them equals that of a replay.
 use crate::SimError;
-use crate::binding::ThreadBinding;
 use crate::consumers::AccessConsumer;
 use crate::evaluation::Totals;
 use crate::observer::Observer;
@@ -14,6 +13,7 @@ use homenode_base::{Cost, NodeId, ThreadId};
 use homenode_machine::{AccessClass, Location};
 use homenode_placement::counts::{Counts, PageKey};
 use homenode_placement::{Access, Step};
+use homenode_threads::ThreadBinding;
 use homenode_trace::{DataSource, Merged};
 
 /// One pass that counts.

@@ -1,7 +1,7 @@
 //! What every replay needs.
 use crate::SimError;
-use crate::binding::ThreadBinding;
 use homenode_machine::Machine;
+use homenode_threads::ThreadBinding;
 use homenode_trace::Counting;
 
 /// What every replay needs.

@@ -3,9 +3,9 @@
 //! Shared is what a program allocates for all its threads: globals, heap, mappings, and memory of which nothing is known.
 //! Stacks are private. Whether a word of it is ever touched by two processors is another question, whose answer stands
 //! beside the rows of a study.
-use crate::binding::ThreadBinding;
 use crate::evaluate::Objects;
 use homenode_analysis::UNKNOWN_OBJECT;
+use homenode_threads::ThreadBinding;
 use homenode_trace::event::EventKind;
 use homenode_trace::order::{Piece, Source, Stream};
 use homenode_trace::{Event, Merged, TraceError};

@@ -1,7 +1,6 @@
 //! Tells the analysis what the replay does.
 use super::lookup::Lookup;
 use super::objects::{FlatNames, Objects};
-use crate::binding::ThreadBinding;
 use crate::observer::Observer;
 use crate::traffic::Pace;
 use homenode_analysis::{Analysed, Analysis, BlockReference, Charge, Hit, Transfer, UNKNOWN_SITE};
@@ -9,6 +8,7 @@ use homenode_base::spaces::tag;
 use homenode_base::{Cost, TotalCost};
 use homenode_machine::Location;
 use homenode_placement::Access;
+use homenode_threads::ThreadBinding;
 use homenode_trace::event::EventKind;
 use homenode_trace::{Event, Merged, Op};
 

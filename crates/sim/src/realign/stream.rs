@@ -1,9 +1,9 @@
 //! A source with its words moved: one window in memory.
 use super::words::Realigner;
 use super::{Counted, Moves, RealignError, Realignment};
-use crate::binding::ThreadBinding;
 use crate::shared::{Here, Start};
 use homenode_base::VirtualTime;
+use homenode_threads::ThreadBinding;
 use homenode_trace::order::{Piece, Source, Stream};
 use homenode_trace::{Event, Merged, Op, TraceError};
 

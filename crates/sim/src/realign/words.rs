@@ -1,9 +1,9 @@
 //! The transform, window by window: one look-up a reference, memory by the words moved and the words of a window.
 use super::{Moves, RealignError, Realignment, area};
-use crate::binding::ThreadBinding;
 use crate::blocks::NumberMap;
 use homenode_base::NodeId;
 use homenode_base::spaces::{USER_LAST, tag};
+use homenode_threads::ThreadBinding;
 use homenode_trace::{Merged, Op};
 
 /// Who referred to something in the window, if anybody did.

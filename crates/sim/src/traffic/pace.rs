@@ -1,7 +1,7 @@
 //! Time that passes in each window besides what depends on where blocks live.
 use super::TrafficOptions;
-use crate::binding::ThreadBinding;
 use homenode_base::{Cost, TotalCost};
+use homenode_threads::ThreadBinding;
 
 /// One window.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,11 @@
 use super::*;
-use crate::binding::ThreadBinding;
 use homenode_base::rng::Rng;
 use homenode_base::{Cost, VirtualTime};
 use homenode_machine::{AccessClass, Location, Rates, models};
 use homenode_placement::events::{COPY, MOVE, POLICIES, Paths};
 use homenode_placement::policies::{ALL, Choice};
 use homenode_placement::{Access, AccessKind, EventCounts, Step};
+use homenode_threads::ThreadBinding;
 use std::sync::Arc;
 
 const BLOCK: u64 = 4096;

@@ -16,7 +16,6 @@ mod units;
 mod young;
 
 use crate::SimError;
-use crate::binding::ThreadBinding;
 use crate::evaluation::Totals;
 use crate::front::Front;
 use crate::replay::Replay;
@@ -29,6 +28,7 @@ use homenode_analysis::{BlockReference, Locked, Transform};
 use homenode_base::TotalCost;
 use homenode_base::spaces::tag;
 use homenode_placement::Tally;
+use homenode_threads::ThreadBinding;
 use homenode_trace::Merged;
 use moves::{Move, Regrouped};
 use pad::Padding;

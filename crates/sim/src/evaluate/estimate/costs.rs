@@ -1,10 +1,10 @@
 //! What objects cost under first touch, and nothing else.
-use crate::binding::ThreadBinding;
 use crate::evaluate::lookup::Lookup;
 use crate::observer::Observer;
 use homenode_base::{Cost, TotalCost};
 use homenode_machine::Location;
 use homenode_placement::Access;
+use homenode_threads::ThreadBinding;
 use homenode_trace::{Event, Merged};
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
 //! Who uses which words, over a whole recording.
-use crate::binding::ThreadBinding;
 use crate::blocks::NumberMap;
 use crate::shared::{Here, Start};
 use homenode_base::NodeId;
 use homenode_base::spaces::tag;
+use homenode_threads::ThreadBinding;
 use homenode_trace::order::Source;
 use homenode_trace::{Merged, Op, TraceError};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Realignments as people write them: a file each, and their names on the command line.
 use super::{Private, RealignError};
-use crate::binding::ThreadBinding;
 use crate::shared::Start;
 use homenode_base::named::{self, Param, ParamError};
+use homenode_threads::ThreadBinding;
 use homenode_trace::order::Source;
 use std::fmt;
 

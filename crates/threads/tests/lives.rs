@@ -1,7 +1,7 @@
 //! Lives of threads: joins and creations decide, not the host.
 use homenode_base::Life;
-use homenode_sim::lives;
 use homenode_synthetic::Builder;
+use homenode_threads::lives;
 use homenode_trace::Sampling;
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::{Order, OrderKind, rest};

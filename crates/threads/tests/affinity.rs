@@ -1,7 +1,7 @@
 //! Where threads were told to run.
 use homenode_base::CpuMask;
-use homenode_sim::pinned;
 use homenode_synthetic::Builder;
+use homenode_threads::pinned;
 use homenode_trace::event::{AffinityHow, EventKind};
 
 fn mask(cpus: &[u32]) -> CpuMask {

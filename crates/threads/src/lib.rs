@@ -3,8 +3,8 @@
 //! What a recording says of its threads besides their references: which of them lived at the same time, on which processors they
 //! were told to run, and, from both, where each sits on a machine.
 //!
-//! **Invariant:** what the program itself decided counts, and not how its host happened to schedule it; every recording of one
-//! program gives the same lives.
+//! **Invariant:** where the program itself decided something, that counts, and not how its host happened to schedule it; the kernel's
+//! stamps are asked only where nothing else says who came first.
 //!
 //! Reading order: `lives`, `affinity` (where threads were told to run), `binding`.
 //!

@@ -115,6 +115,16 @@ class Bench:
         refs = int(subprocess.run(["bash", "-c", count], check=True, stdout=subprocess.PIPE).stdout)
         return seconds, refs
 
+    def cachegrind(self, program, arguments):
+        """Seconds and number of data references of a cachegrind run, caches simulated."""
+        out = self.folder / "cachegrind.out"
+        words = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", f"--cachegrind-out-file={out}", str(program), *arguments]
+        seconds, _ = self.timed(words)
+        lines = out.read_text().splitlines()
+        names, sums = (next(line for line in lines if line.startswith(key)).split()[1:] for key in ("events:", "summary:"))
+        counts = dict(zip(names, map(int, sums)))
+        return seconds, counts["Dr"] + counts["Dw"]
+
     def bytes_of(self, dataset):
         """Bytes of all files of a dataset."""
         return sum(p.stat().st_size for p in pathlib.Path(dataset).rglob("*") if p.is_file())

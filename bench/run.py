@@ -176,21 +176,30 @@ def memory_datasets(bench):
 
 
 def peer_table(bench, kernels):
-    """valgrind's lackey beside the recorder, per reference and both from start to end, on programs that lackey can bear."""
-    rows = []
+    """valgrind's lackey beside the recorder, and its cachegrind beside recorder and report, per reference and both from start to end, on
+    programs that they can bear."""
+    rows, whole = [], []
     for kernel in kernels:
         arguments = [kernel, *PEER_ARGUMENTS[kernel], "-p", bench.threads]
-        native = bench.native("gcc", "-O2", arguments)
-        lackey_s, lackey_refs = bench.lackey(bench.program("gcc", "-O2", kernel, hooks=False), arguments[1:])
+        shown, native = " ".join(arguments), bench.native("gcc", "-O2", arguments)
+        plain = bench.program("gcc", "-O2", kernel, hooks=False)
+        lackey_s, lackey_refs = bench.lackey(plain, arguments[1:])
+        cachegrind_s, cachegrind_refs = bench.cachegrind(plain, arguments[1:])
         dataset = bench.folder / "peer.hnt"
         program = bench.program("gcc", "-O2", kernel, hooks=True)
         own = bench.json("record", "--force", "--json", "-o", dataset, "--", program, *arguments[1:])
         own_s = own["run_seconds"] + own["finish_seconds"]
-        rows.append((" ".join(arguments), f"{native:.4f}", f"{lackey_s:.2f}", f"{lackey_refs:,}", f"{1e9 * lackey_s / lackey_refs:.0f}",
+        report_s, _, _ = bench.report(dataset, "two-socket")
+        rows.append((shown, f"{native:.4f}", f"{lackey_s:.2f}", f"{lackey_refs:,}", f"{1e9 * lackey_s / lackey_refs:.0f}",
                      f"{own_s:.3f}", f"{own['refs']:,}", f"{1e9 * own_s / own['refs']:.1f}"))
+        whole.append((shown, f"{native:.4f}", f"{cachegrind_s:.2f}", f"{cachegrind_refs:,}", f"{1e9 * cachegrind_s / cachegrind_refs:.0f}",
+                      f"{own_s + report_s:.2f}", f"{own['refs']:,}", f"{1e9 * (own_s + report_s) / own['refs']:.0f}"))
         bench.remove(dataset)
     head = ("program", "native s", "lackey s", "its refs", "ns/ref", "record s", "its refs", "ns/ref")
     measure.table("peer: valgrind --tool=lackey --trace-mem=yes, text to /dev/null, against homenode record, data kept", head, rows)
+    head = ("program", "native s", "cachegrind s", "its refs", "ns/ref", "record + report s", "its refs", "ns/ref")
+    measure.table("peer: valgrind --tool=cachegrind, the caches of one processor, against homenode record and report on two-socket: caches of "
+                  "all processors, every policy, optimum and what-ifs", head, whole)
 
 
 def main():

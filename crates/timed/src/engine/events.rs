@@ -35,20 +35,20 @@ pub(super) struct Engine<'d, 'm, M: Memory> {
     data: &'d DatasetReader,
     granted: Granted,
     feeds: Feeds<'d>,
-    threads: Vec<Thread>,
-    memory: &'m mut M,
+    pub(super) threads: Vec<Thread>,
+    pub(super) memory: &'m mut M,
     gaps: &'m mut dyn Gaps,
-    messages: Messages,
+    pub(super) messages: Messages,
     grants: Grants,
-    queue: Queue,
-    effects: Effects,
+    pub(super) queue: Queue,
+    pub(super) effects: Effects,
     /// Threads let go by what happens now.
     let_go: Vec<u32>,
     hits_max: usize,
     phase: Option<String>,
     refs: u64,
     /// Accesses of threads up to this number have happened at the present time; all of them once a message has.
-    happened: u32,
+    pub(super) happened: u32,
 }
 
 impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
@@ -93,6 +93,9 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
                     self.wake(now);
                     continue;
                 }
+                if self.idles(now) {
+                    continue;
+                }
                 return self.stuck();
             };
             let time = next.time();
@@ -116,7 +119,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     }
 
     /// The thread goes on at a time.
-    fn schedule(&mut self, thread: u32, time: u64) {
+    pub(super) fn schedule(&mut self, thread: u32, time: u64) {
         let t = &mut self.threads[thread as usize];
         t.turn += 1;
         self.queue.push(queue::Event::turn(time, thread, t.turn));
@@ -146,7 +149,14 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
                 }
             }
             // Its messages move it.
-            Doing::Misses { .. } | Doing::Asks(..) | Doing::Blocked(_) | Doing::Hears | Doing::Ended => return Ok(()),
+            Doing::Misses { .. }
+            | Doing::Asks(..)
+            | Doing::Blocked(_)
+            | Doing::Hears
+            | Doing::Suspended { .. }
+            | Doing::Ended => {
+                return Ok(());
+            }
         }
         let done = self.program(thread, now);
         self.wake(now);
@@ -194,7 +204,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     }
 
     /// Runs over hits and schedules what comes after them.
-    fn go(&mut self, thread: u32) {
+    pub(super) fn go(&mut self, thread: u32) {
         let t = &mut self.threads[thread as usize];
         t.doing = Doing::Goes;
         let time = t.run(&*self.memory, self.hits_max);
@@ -204,8 +214,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     /// The access at the end of a run, now: a miss unless the run ended for other reasons.
     fn access(&mut self, thread: u32, access: Access, at: u64) {
         let t = &mut self.threads[thread as usize];
-        // The gap before it.
-        t.spend(at - t.end.time, at, |t| &mut t.instructions);
+        let gap = at - t.end.time;
         let mut effects = std::mem::take(&mut self.effects);
         effects.clear();
         if self.memory.hits(access) {
@@ -218,7 +227,15 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             let begun = self.messages.begin(thread, path, Role::Posted);
             self.sent(begun, at);
         }
+        if effects.suspends {
+            self.threads[thread as usize].suspend();
+            self.take(at, &effects);
+            self.effects = effects;
+            return;
+        }
+        self.take(at, &effects);
         let t = &mut self.threads[thread as usize];
+        t.spend(gap, at, |t| &mut t.instructions);
         let begins = at + effects.before.cycles();
         t.spend(effects.before.base, at + effects.before.base, |t| &mut t.kernel_base);
         t.spend(effects.before.overhead, begins, |t| &mut t.kernel_overhead);
@@ -268,7 +285,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     }
 
     /// Cuts the runs of those that lose lines.
-    fn withdraw(&mut self, now: u64, withdrawn: &[(u32, u64)]) {
+    pub(super) fn withdraw(&mut self, now: u64, withdrawn: &[(u32, u64)]) {
         for &(processor, line) in withdrawn {
             for n in 0..self.threads.len() {
                 let t = &mut self.threads[n];
@@ -288,8 +305,10 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             Moved::On(time, order) => return self.queue.push(queue::Event::message(time, order, number)),
             Moved::Over(thread, role) => (thread, role),
         };
-        if role == Role::Posted {
-            return;
+        match role {
+            Role::Posted => return,
+            Role::Call(token) => return self.called(token, now),
+            Role::First | Role::Awaited => {}
         }
         let t = &mut self.threads[thread as usize];
         t.outstanding -= 1;
@@ -312,7 +331,9 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             Doing::Misses { private } => {
                 t.spend(took, now, |t| if private { &mut t.private } else { &mut t.shared });
                 let after = std::mem::take(&mut t.after);
-                let ends = now + after.cycles();
+                let owed = std::mem::take(&mut t.owed);
+                t.spend(owed, now + owed, |t| &mut t.kernel_overhead);
+                let ends = now + owed + after.cycles();
                 t.spend(after.base, ends, |t| &mut t.kernel_base);
                 t.spend(after.overhead, ends, |t| &mut t.kernel_overhead);
                 t.resume(ends);
@@ -331,7 +352,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     }
 
     /// A thread goes on with its program.
-    fn leave(&mut self, thread: u32, now: u64) {
+    pub(super) fn leave(&mut self, thread: u32, now: u64) {
         let t = &mut self.threads[thread as usize];
         t.doing = Doing::Follows;
         t.since = now;
@@ -372,7 +393,11 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
     fn event(&mut self, thread: u32, e: &Event, now: u64) -> bool {
         let space = self.data.address_space(thread);
         if let Some((object, sync)) = self.granted.object(self.data.shared(), space, e) {
-            self.go_to(thread, object, Doing::Asks(object, Deed::of(&e.kind, sync)), now);
+            let deed = Deed::of(&e.kind, sync);
+            if self.operate(thread, object, deed, now) {
+                return true;
+            }
+            self.go_to(thread, object, Doing::Asks(object, deed), now);
             return true;
         }
         let counts = match &e.kind {

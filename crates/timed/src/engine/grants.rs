@@ -4,14 +4,17 @@ use homenode_trace::EventKind;
 use homenode_trace::event::SyncKind;
 use std::collections::VecDeque;
 
-/// Address space and address.
-pub(super) type Object = (u32, u64);
+/// A synchronisation object: address space and address.
+pub type Object = (u32, u64);
 
 /// What a thread does to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
-    /// Takes a lock: alone, or beside other readers.
-    Take { alone: bool },
+pub enum Deed {
+    /// Takes a lock.
+    Take {
+        /// Alone, or beside other readers.
+        alone: bool,
+    },
     /// Gives a lock back.
     Give,
     /// Arrives at a barrier of so many threads.

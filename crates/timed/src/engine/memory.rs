@@ -1,4 +1,5 @@
 //! What the engine asks of a memory system, and of the gaps between references.
+use super::grants::{Deed, Object};
 use super::path::Path;
 use homenode_trace::{Merged, TraceError};
 
@@ -11,6 +12,19 @@ pub struct Access {
     pub line: u64,
     /// Whether memory may change.
     pub writes: bool,
+    /// Words of 4 bytes of the line that are referred to, a bit each; all of them in lines of more than 64 bytes.
+    pub words: u16,
+}
+
+/// Something that a memory system begins by itself: it hears of its end ([`Memory::called`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// When it begins, not in the past.
+    pub time: u64,
+    /// Its way; none: it ends at once.
+    pub path: Path,
+    /// What the memory system knows it by.
+    pub token: u32,
 }
 
 /// Cycles of the kernel.
@@ -46,16 +60,27 @@ pub struct Effects {
     pub withdrawn: Vec<(u32, u64)>,
     /// Whether it is about memory of this processor alone.
     pub private: bool,
+    /// The access is not done: its thread waits until the memory system says that it goes on, and makes it again then.
+    pub suspends: bool,
+    /// What begins beside that.
+    pub calls: Vec<Call>,
+    /// Processors whose suspended threads go on, and when, not in the past.
+    pub resumed: Vec<(u32, u64)>,
+    /// Processors that do something else for so many cycles from now on.
+    pub stolen: Vec<(u32, u64)>,
 }
 
 impl Effects {
     /// Forgets all, keeping the allocations.
     pub fn clear(&mut self) {
-        let Effects { then, posted, withdrawn, .. } = self;
+        let Effects { then, posted, withdrawn, calls, resumed, stolen, .. } = self;
         then.clear();
         posted.clear();
         withdrawn.clear();
-        (self.before, self.after, self.first, self.private) = Default::default();
+        calls.clear();
+        resumed.clear();
+        stolen.clear();
+        (self.before, self.after, self.first, self.private, self.suspends) = Default::default();
     }
 }
 
@@ -76,6 +101,17 @@ pub trait Memory {
     fn miss(&mut self, access: Access, now: u64, effects: &mut Effects);
     /// A processor refers to a synchronisation object at this flat address.
     fn synchronise(&mut self, processor: u32, address: u64, effects: &mut Effects);
+    /// A thread does something to a synchronisation object. True if the memory system sees to all of it, who waits and who goes on: the thread is
+    /// suspended then.
+    fn operate(&mut self, _processor: u32, _object: Object, _deed: Deed, _now: u64, _effects: &mut Effects) -> bool {
+        false
+    }
+    /// One of its [`Call`]s is at its end.
+    fn called(&mut self, _token: u32, _now: u64, _effects: &mut Effects) {}
+    /// Nothing happens any more, though threads are suspended. True if it sees to that something does.
+    fn idles(&mut self, _now: u64, _effects: &mut Effects) -> bool {
+        false
+    }
     /// From now on what this processor does is counted, or not.
     fn counting(&mut self, processor: u32, counts: bool);
 }

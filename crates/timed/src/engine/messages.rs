@@ -30,6 +30,8 @@ pub(super) enum Role {
     Awaited,
     /// Nothing.
     Posted,
+    /// None of a thread's: the memory system's, with its token.
+    Call(u32),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,13 +58,13 @@ pub(super) struct Messages {
     servers: Vec<Server>,
     all: Vec<Message>,
     free: Vec<u32>,
-    /// Messages that each thread has sent.
+    /// Messages that each thread has sent, and behind them the memory system.
     sent: Vec<u64>,
 }
 
 impl Messages {
     pub(super) fn new(servers: usize, threads: usize) -> Messages {
-        Messages { servers: vec![Server::default(); servers], sent: vec![0; threads], ..Messages::default() }
+        Messages { servers: vec![Server::default(); servers], sent: vec![0; threads + 1], ..Messages::default() }
     }
 
     /// A message that begins its way; its number, and its place among messages of one time.
@@ -81,6 +83,11 @@ impl Messages {
                 (self.all.len() as u32 - 1, order)
             }
         }
+    }
+
+    /// A message of the memory system.
+    pub(super) fn call(&mut self, path: &Path, token: u32) -> (u32, u64) {
+        self.begin(self.sent.len() as u32 - 1, path, Role::Call(token))
     }
 
     /// A message is at its next stage, or through.

@@ -9,7 +9,8 @@
 //! hits is one event, which is cut where another processor takes a line of it away, and gives what single steps give.
 //!
 //! Reading order: [`Memory`] and `path` (what a memory system is asked), `events`, `queue`, `thread` (runs), `grants` (locks and barriers),
-//! `messages`, [`simulate`].
+//! `messages`, `calls` (memory systems that go on by themselves), [`simulate`].
+mod calls;
 mod error;
 mod events;
 mod grants;
@@ -21,7 +22,8 @@ mod simulate;
 mod thread;
 
 pub use error::TimedError;
-pub use memory::{Access, Effects, Gaps, Kernel, Memory, NoGaps};
+pub use grants::{Deed, Object};
+pub use memory::{Access, Call, Effects, Gaps, Kernel, Memory, NoGaps};
 pub use messages::Waits;
 pub use path::{Path, Stage};
 pub use simulate::{Options, Simulated, simulate};

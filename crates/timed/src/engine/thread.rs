@@ -53,6 +53,8 @@ pub(super) enum Doing {
     Blocked(Object),
     /// Was let go; the news is on its way.
     Hears,
+    /// Waits until the memory system lets it go on: for an access, which it makes again, or for what it did to an object.
+    Suspended { operates: bool },
     /// Waits for what the recording says it waited for.
     Follows,
     /// Over.
@@ -75,9 +77,22 @@ struct Step {
     /// First line, times two; one more if it writes.
     first: u64,
     /// How many lines follow.
-    more: u32,
+    more: u16,
+    /// First and last word of 4 bytes in the first and the last line.
+    words: [u8; 2],
     /// Instructions before it.
     gap: u32,
+}
+
+/// The words from one to another, a bit each.
+#[inline]
+fn words(from: u8, to: u8) -> u16 {
+    u16::MAX >> (15 - to) & u16::MAX << from
+}
+
+/// Last word of 4 bytes in a line; of lines of more than 64 bytes, none is told from another.
+fn last_word(line_shift: u32) -> u8 {
+    ((1 << line_shift.clamp(2, 6)) / 4 - 1) as u8
 }
 
 #[derive(Debug)]
@@ -91,10 +106,14 @@ pub(super) struct Thread {
     pub(super) turn: u64,
     /// Messages that it waits for.
     pub(super) outstanding: u32,
+    /// Cycles that were taken from its processor while it waited for a miss.
+    pub(super) owed: u64,
     /// Messages that go out when its request is through: numbers, and places among messages of one time.
     pub(super) then: Vec<(u32, u64)>,
     pub(super) after: Kernel,
     steps: Vec<Step>,
+    /// Number of the last word of a line.
+    last_word: u8,
     /// Where the run begins, and where it ends: the next access.
     begin: Place,
     pub(super) end: Place,
@@ -113,9 +132,11 @@ impl Thread {
             since: 0,
             turn: 0,
             outstanding: 0,
+            owed: 0,
             then: Vec::new(),
             after: Kernel::default(),
             steps: Vec::new(),
+            last_word: 0,
             begin: Place::default(),
             end: Place::default(),
             times: Times::default(),
@@ -143,12 +164,26 @@ impl Thread {
         line_shift: u32,
     ) -> Result<(), TraceError> {
         self.steps.clear();
+        self.last_word = last_word(line_shift);
+        let wide = line_shift > 6;
+        let word = |address: u64| (address % (1 << line_shift) / 4) as u8;
         for (r, index) in refs.iter().zip(first..) {
-            let (gap, writes) = (gaps.before(r, index)?, r.op.writes());
-            let line = (r.addr ^ self.space_tag) >> line_shift;
-            let last = (r.addr.saturating_add(u64::from(r.size.max(1)) - 1) ^ self.space_tag) >> line_shift;
-            let more = u32::try_from(last.saturating_sub(line)).unwrap_or(u32::MAX);
-            self.steps.push(Step { first: line << 1 | u64::from(writes), more, gap });
+            let (mut gap, writes) = (gaps.before(r, index)?, r.op.writes());
+            let (begin, end) =
+                (r.addr ^ self.space_tag, r.addr.saturating_add(u64::from(r.size.max(1)) - 1) ^ self.space_tag);
+            let (mut line, last) = (begin >> line_shift, end >> line_shift);
+            let mut from = if wide { 0 } else { word(begin) };
+            // What refers to more lines than a step has room for is several.
+            loop {
+                let more = last.saturating_sub(line).min(u16::MAX.into()) as u16;
+                let is_last = line + u64::from(more) >= last;
+                let to = if is_last && !wide { word(end) } else { self.last_word };
+                self.steps.push(Step { first: line << 1 | u64::from(writes), more, words: [from, to], gap });
+                if is_last {
+                    break;
+                }
+                (line, from, gap) = (line + u64::from(more) + 1, 0, 0);
+            }
         }
         self.begin = Place { time: now, ..Place::default() };
         self.end = self.begin;
@@ -161,14 +196,16 @@ impl Thread {
         let step = self.steps.get(place.at)?;
         let gap = if place.part == 0 { step.gap } else { 0 };
         let line = (step.first >> 1) + u64::from(place.part);
-        let access = Access { processor: self.processor, line, writes: step.first & 1 == 1 };
+        let from = if place.part == 0 { step.words[0] } else { 0 };
+        let to = if place.part == u32::from(step.more) { step.words[1] } else { self.last_word };
+        let access = Access { processor: self.processor, line, writes: step.first & 1 == 1, words: words(from, to) };
         Some((access, place.time + u64::from(gap)))
     }
 
     /// The place after one whose access is done at `time`.
     #[inline]
     fn after(&self, place: Place, time: u64) -> Place {
-        match self.steps[place.at].more == place.part {
+        match u32::from(self.steps[place.at].more) == place.part {
             true => Place { at: place.at + 1, part: 0, time },
             false => Place { part: place.part + 1, time, ..place },
         }
@@ -204,6 +241,19 @@ impl Thread {
         None
     }
 
+    /// Cuts the run at a moment, as [`Thread::cut`] does, whatever the line.
+    pub(super) fn cut_here(&mut self, thread: u32, (now, happened): (u64, u32)) {
+        let mut place = self.begin;
+        while place != self.end {
+            let Some((_, time)) = self.access(place) else { return };
+            if (time, thread) > (now, happened) {
+                self.end = place;
+                return;
+            }
+            place = self.after(place, time + 1);
+        }
+    }
+
     /// The run has happened: tells the memory, and begins the next one at its end.
     pub(super) fn settle<M: Memory>(&mut self, memory: &mut M) {
         let mut place = self.begin;
@@ -220,6 +270,18 @@ impl Thread {
     #[inline]
     pub(super) fn next(&self) -> Option<(Access, u64)> {
         self.access(self.end)
+    }
+
+    /// Waits for the memory system before the access after the run: the gap before it is gone through again.
+    pub(super) fn suspend(&mut self) {
+        (self.doing, self.since) = (Doing::Suspended { operates: false }, self.end.time);
+    }
+
+    /// Makes the access before which it was suspended at `time`; since when the gap before it is gone through.
+    pub(super) fn make_again(&mut self, time: u64) -> u64 {
+        let gap = self.next().map_or(0, |(_, at)| at - self.end.time);
+        self.resume(time - gap);
+        time - gap
     }
 
     /// Goes on at `time` with the access after the run.

@@ -135,7 +135,7 @@ impl System {
     fn displace(&mut self, node: u32, line: u64, fx: &mut Effects) {
         let Some((victim, dirty, touched)) = self.caches[node as usize].victim(line) else { return };
         self.caches[node as usize].remove(victim);
-        let old = Access { processor: node, line: victim, writes: false };
+        let old = Access { processor: node, line: victim, writes: false, words: 0 };
         let Some(s) = self.shared(old) else {
             if dirty {
                 fx.posted.push(self.paths.local(node, victim >> (self.chunk_shift - self.line_shift)));

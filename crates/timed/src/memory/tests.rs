@@ -38,7 +38,7 @@ fn system(spec: &Spec, hybrid: &Hybrid, layout: Arc<Layout>, percent: u32) -> Sy
 
 /// Cycles of a reference without contention, kernel aside.
 fn cycles(system: &mut System, processor: u32, address: u64, writes: bool) -> u64 {
-    let access = Access { processor, line: address >> 5, writes };
+    let access = Access { processor, line: address >> 5, writes, words: 0 };
     if system.hits(access) {
         return 1;
     }
@@ -178,7 +178,7 @@ fn every_short_history_keeps_them_straight() {
                 for step in 0..4 {
                     let way = number / ways.pow(step) % ways;
                     let line = u64::from(way / 2 % 2) << 7;
-                    let access = Access { processor: way / 4, line, writes: way % 2 == 1 };
+                    let access = Access { processor: way / 4, line, writes: way % 2 == 1, words: 0 };
                     refer(&mut checked, access, u64::from(step) * 1000);
                 }
                 assert_eq!(checked.checks, 4);

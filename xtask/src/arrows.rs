@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("report", &["base", "table", "trace", "machine", "placement", "analysis", "sim"]),
     ("sys", &["base"]),
     ("hlrc", &["base"]),
+    ("cluster", &["base", "trace", "machine", "threads", "timed", "hlrc"]),
     ("svm", &["base", "hlrc", "sys"]),
     ("capi", &["svm"]),
     // Alone, so that whoever uses it needs nothing else of the workspace.

@@ -17,6 +17,7 @@ const PURE: &[&str] = &[
     "analysis",
     "sim",
     "timed",
+    "cluster",
     "study",
     "report",
     "planner",

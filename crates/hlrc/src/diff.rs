@@ -52,7 +52,7 @@ impl Run {
     }
 
     /// Makes it a run of so many words, at most [`RUN_WORDS`]; `word` is asked for each one's value and mask, and told what they were.
-    pub(crate) fn fill(&mut self, first: usize, words: usize, mut word: impl FnMut(u64, u64) -> (u64, u64)) {
+    pub fn fill(&mut self, first: usize, words: usize, mut word: impl FnMut(u64, u64) -> (u64, u64)) {
         self.first = first;
         self.len = words.min(RUN_WORDS);
         for (value, mask) in &mut self.words[..self.len] {

@@ -43,7 +43,7 @@ pub use costs::{CopyCost, Costs, Distances, GlobalMemory, LinearCost, Matrix};
 pub use limits::MachineError;
 pub use model::{AccessClass, Location, Machine, SingleRemote, Unit};
 pub use sections::{
-    Bandwidth, CacheGeometry, Caches, Coherence, HitCosts, Hits, Hybrid, Measured, Misses, Rates, ReadWrite, Reading,
+    Bandwidth, CacheGeometry, Caches, Coherence, HitCosts, Hits, Handlers, Hybrid, Measured, Misses, Network, Rates, ReadWrite, Reading,
     Sections, Table, Tiers,
 };
 pub use shape::Shape;

@@ -14,6 +14,7 @@ mod hits;
 mod hybrid;
 mod measured;
 mod misses;
+mod network;
 mod tiers;
 
 pub use bandwidth::{Bandwidth, Rates, ReadWrite};
@@ -24,6 +25,7 @@ pub use hits::{HitCosts, Hits};
 pub use hybrid::{Hybrid, Reading};
 pub use measured::{Measured, Table};
 pub use misses::Misses;
+pub use network::{Handlers, Network};
 pub use tiers::Tiers;
 
 /// What a section must be able to do beside being read and written.
@@ -61,6 +63,9 @@ macro_rules! sections {
             /// What misses cost that nobody waits for one by one; without, each costs its latency.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             misses: crate::sections::Misses,
+            /// What virtual time needs of a cluster whose nodes share no memory. Nothing that a placement costs.
+            #[serde(skip)]
+            network: crate::sections::Network,
             /// DRAM and an expander: capacities, and what moving pages between them costs. Nothing that a placement costs.
             #[serde(skip)]
             tiers: crate::sections::Tiers,

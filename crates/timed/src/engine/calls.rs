@@ -88,4 +88,11 @@ impl<M: Memory> Engine<'_, '_, M> {
     pub(super) fn idles(&mut self, now: u64) -> bool {
         self.tell(now, |memory, effects| memory.idles(now, effects))
     }
+
+    /// Numbers of the suspended threads.
+    pub(super) fn suspended(&self) -> String {
+        let is_suspended = |t: &Thread| matches!(t.doing, Doing::Suspended { .. });
+        let numbers = (0..).zip(&self.threads).filter(|(_, t)| is_suspended(t)).map(|(n, _): (u32, _)| n.to_string());
+        numbers.collect::<Vec<String>>().join(", ")
+    }
 }

@@ -26,6 +26,9 @@ pub enum TimedError {
         /// Arrivals in the whole recording.
         arrivals: u64,
     },
+    /// Threads that nothing lets go on any more.
+    #[error("threads {0} wait for each other, and nothing happens any more")]
+    Suspended(String),
     /// Two threads on one processor at the same time.
     #[error(
         "threads {0} and {1} live at the same time and would share processor {2}: more threads than processors; take a machine with more nodes, or --map"

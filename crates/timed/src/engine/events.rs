@@ -430,6 +430,10 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             objects.dedup();
             return Ok(End::Circle(objects));
         }
+        let suspended = self.suspended();
+        if !suspended.is_empty() {
+            return Err(TimedError::Suspended(suspended));
+        }
         self.feeds.finished()?;
         let ran = Ran {
             times: self.threads.iter().map(|t| t.times).collect(),

@@ -1,0 +1,44 @@
+//! Why there is no virtual time for a recording on a cluster.
+use homenode_machine::MapError;
+use homenode_timed::engine::TimedError;
+use homenode_trace::TraceError;
+
+/// Why a recording cannot be run on a cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The dataset, or its synchronisation.
+    #[error(transparent)]
+    Timed(#[from] TimedError),
+    /// Threads and processors.
+    #[error("--map: {0}")]
+    Map(#[from] MapError),
+    /// The machine says nothing of a network.
+    #[error(
+        "machine '{0}' has no [network] section, which clusters in virtual time need; machine 'svm-achievable' has one, and docs/machines.md describes it"
+    )]
+    NoSection(String),
+    /// Nothing to run a protocol for.
+    #[error("no page is used by two nodes: the program shares nothing among {0} nodes")]
+    NothingShared(usize),
+    /// A barrier that the protocol cannot have.
+    #[error(
+        "barrier {object:#x} takes {parties} threads, and the cluster has {processors} processors: barriers are of all threads, one a processor; take --nodes with {parties} processors in all"
+    )]
+    Barrier {
+        /// Address of the barrier.
+        object: u64,
+        /// Threads that it takes.
+        parties: u32,
+        /// Processors of the cluster.
+        processors: u32,
+    },
+    /// More memory than the protocol numbers.
+    #[error("{0} pages are shared, and at most {1} can be: take larger pages (--page)")]
+    ManyPages(usize, usize),
+}
+
+impl From<TraceError> for ClusterError {
+    fn from(e: TraceError) -> ClusterError {
+        ClusterError::Timed(e.into())
+    }
+}

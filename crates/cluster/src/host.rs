@@ -1,0 +1,318 @@
+//! A processor as the protocol's host: its node's own words at once, other nodes' by messages that take time.
+use crate::world::{Lost, Node, World};
+use homenode_base::NodeId;
+use homenode_hlrc::access::{Does, Place};
+use homenode_hlrc::cluster::{Cluster, Layout, PageId};
+use homenode_hlrc::diff::{RUN_WORDS, Run};
+use homenode_hlrc::host::{Access, Count, Host, Interrupt, Wake};
+use homenode_hlrc::steps::{Locks, Notices};
+use homenode_hlrc::serve;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::ops::Range;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+/// Bytes of a word of the protocol.
+const WORD_BYTES: u64 = 8;
+/// Bytes of a request (O8 of the model).
+const REQUEST_BYTES: u64 = 32;
+/// Words of 4 bytes in one of the protocol's.
+const HALVES: u64 = 2;
+
+/// A thread of a node in the protocol.
+pub(crate) struct Thread {
+    world: Rc<World>,
+    me: NodeId,
+    thread: u16,
+}
+
+/// What an operation at another node came to.
+struct Answer<T>(Rc<RefCell<Option<T>>>);
+
+impl<T> Future for Answer<T> {
+    type Output = T;
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        self.0.borrow_mut().take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl Thread {
+    pub(crate) fn new(world: Rc<World>, processor: u32) -> Thread {
+        let me = world.node_of(processor);
+        let thread = (processor % u32::from(world.nodes[0].cluster.threads)) as u16;
+        Thread { world, me, thread }
+    }
+    fn node(&self) -> &Node {
+        &self.world.nodes[self.me.index()]
+    }
+    fn work(&self, cycles: u64, into: impl FnOnce(&mut crate::row::Work) -> &mut u64) {
+        self.world.compute(cycles);
+        *into(&mut self.node().work.borrow_mut()) += cycles;
+    }
+    /// Lines of a page.
+    fn lines(&self) -> u64 {
+        self.node().cluster.page_words as u64 * WORD_BYTES / self.world.net.line_bytes
+    }
+
+    /// An answer of `bytes` by the network interface of a node that finds it by looking at its words; or, `is_ordered`, by changing them after all
+    /// that was sent before.
+    async fn asked<T: 'static>(
+        &self,
+        to: NodeId,
+        (bytes, is_ordered): (u64, bool),
+        look: impl FnOnce(&Rc<World>, &Node) -> T + 'static,
+    ) -> T {
+        if to == self.me {
+            return look(&self.world, self.node());
+        }
+        let slot = Rc::new(RefCell::new(None));
+        let (answer, task) = (Answer(slot.clone()), self.world.current.get());
+        self.world.ask((self.me, to), (REQUEST_BYTES, is_ordered), move |world| {
+            let found = look(world, &world.nodes[to.index()]);
+            let come = move |world: &Rc<World>| {
+                *slot.borrow_mut() = Some(found);
+                world.wake(task);
+            };
+            (bytes, Box::new(come))
+        });
+        answer.await
+    }
+
+    /// Changes words of a node: at once here, elsewhere when they have come there.
+    fn change(&self, to: NodeId, bytes: u64, is_joined: bool, act: impl FnOnce(&Rc<World>, &Node) + 'static) {
+        if to == self.me {
+            return act(&self.world, self.node());
+        }
+        let act = Box::new(move |world: &Rc<World>| act(world, &world.nodes[to.index()]));
+        match is_joined {
+            true => self.world.join(self.me, to, bytes, act),
+            false => self.world.deposit(self.me, to, bytes, act),
+        }
+    }
+
+    /// Whether words are part of a message to a host, which has an end of its own: those of inboxes; all where hosts alone look at them.
+    fn is_of_message(&self, word: usize) -> bool {
+        let (cluster, layout) = (&self.node().cluster, &self.world.layout);
+        let first = layout.inbox(self.me, 0);
+        cluster.step.notices == Notices::WithLock || (first..first + cluster.inbox as usize).contains(&word)
+    }
+
+    /// Waits for the bell, or a round trip.
+    async fn until_bell(&self, seen: u64, is_limited: bool) {
+        if self.node().bell.get() != seen {
+            return;
+        }
+        let task = self.world.current.get();
+        self.world.flush();
+        self.node().waiting.borrow_mut().push(task);
+        let is_over = Rc::new(Cell::new(false));
+        if is_limited {
+            let (over, me) = (is_over.clone(), self.me);
+            let time = self.world.moment() + self.world.fabric.round_trip().max(1);
+            let act = move |world: &Rc<World>| {
+                if !over.get() {
+                    world.nodes[me.index()].waiting.borrow_mut().retain(|t| *t != task);
+                    world.wake(task);
+                }
+            };
+            self.world.after(time, Box::new(act));
+        }
+        let mut is_polled = false;
+        std::future::poll_fn(move |_| {
+            is_over.set(is_polled);
+            if std::mem::replace(&mut is_polled, true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
+fn store(words: &[AtomicU64], values: &[u64]) {
+    for (word, value) in words.iter().zip(values) {
+        word.store(*value, Ordering::Relaxed);
+    }
+}
+
+impl Host for Thread {
+    fn cluster(&self) -> &Cluster {
+        &self.node().cluster
+    }
+    fn layout(&self) -> &Layout {
+        &self.world.layout
+    }
+    fn thread(&self) -> u16 {
+        self.thread
+    }
+
+    fn access(&self, place: Place, does: Does) -> u64 {
+        match place {
+            Place::Region(at) => does.on(&self.node().region[at]),
+            Place::Table(area, at) => does.on(self.node().tables.word(area, at)),
+            Place::Copy(at) => {
+                // Pages have no contents here; what is written to them takes time, and the caches lose it.
+                if let Does::Merge(_, mask) = does {
+                    let halves = u64::from(mask & 0xffff_ffff != 0) + u64::from(mask >> 32 != 0);
+                    self.work(self.world.net.handlers.diff[1] * halves, |w| &mut w.diffs);
+                    let words = self.node().cluster.page_words;
+                    let line = (at % words) as u64 * WORD_BYTES / self.world.net.line_bytes;
+                    let (node, page) = (self.me.0, (at / words) as u32);
+                    self.world.out.borrow_mut().lost.push(Lost { node, page, lines: line..line + 1, whole: true });
+                }
+                0
+            }
+        }
+    }
+    fn make_twin(&self, page: PageId) {
+        let words = self.node().cluster.page_words as u64 * HALVES;
+        self.work(self.world.net.handlers.twin * words, |w| &mut w.twins);
+        self.node().written.borrow_mut()[page.index()] = None;
+    }
+    fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool {
+        let written = self.node().written.borrow();
+        let Some(masks) = &written[page.index()] else { return false };
+        let per_line = (self.world.net.line_bytes / WORD_BYTES) as usize;
+        let mask = |word: usize| match masks[word / per_line] >> (HALVES as usize * (word % per_line)) & 3 {
+            0 => 0,
+            1 => 0xffff_ffff,
+            2 => 0xffff_ffff << 32,
+            _ => u64::MAX,
+        };
+        let end = self.node().cluster.page_words;
+        let Some(first) = (from..end).find(|w| mask(*w) != 0) else { return false };
+        let words = (first..end.min(first + RUN_WORDS)).take_while(|w| mask(*w) != 0).count();
+        let (mut at, mut halves) = (first, 0);
+        run.fill(first, words, |_, _| {
+            let mask = mask(at);
+            at += 1;
+            halves += u64::from(mask.count_ones() / 32);
+            (mask, mask)
+        });
+        self.world.run_words.set(halves);
+        true
+    }
+    fn allow(&self, pages: Range<u32>, access: Access) {
+        let (h, node) = (&self.world.net.handlers, self.node());
+        let others = u64::from(node.cluster.threads) - 1;
+        let cycles = h.protect[0] + h.protect[1] * u64::from(pages.end - pages.start) + h.shootdown * others;
+        self.work(cycles, |w| &mut w.protection);
+        node.counts.borrow_mut().protections += 1;
+        for page in pages {
+            let before = node.access[page as usize].replace(access);
+            if access < before {
+                let (lines, whole) = (0..self.lines(), access == Access::None);
+                self.world.out.borrow_mut().lost.push(Lost { node: self.me.0, page, lines, whole });
+            }
+        }
+    }
+
+    async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
+        let words = word..word + into.len();
+        let look = move |_: &Rc<World>, n: &Node| {
+            n.region[words].iter().map(|w| w.load(Ordering::Relaxed)).collect::<Vec<u64>>()
+        };
+        into.copy_from_slice(&self.asked(node, (WORD_BYTES * into.len() as u64, false), look).await);
+    }
+    async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
+        let (values, bytes) = (values.to_vec(), WORD_BYTES * values.len() as u64);
+        let is_joined = wake == Wake::Nobody && self.is_of_message(word);
+        self.change(node, bytes, is_joined, move |world, n| {
+            store(&n.region[word..], &values);
+            world.wake_threads(n.cluster.me, wake);
+        });
+    }
+    async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
+        let swap = move |_: &Rc<World>, n: &Node| {
+            let swapped = n.region[word].compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
+            swapped.unwrap_or_else(|found| found)
+        };
+        let homes = self.world.layout.home(PageId(0))..self.world.layout.home(PageId(self.node().cluster.pages));
+        if homes.contains(&word) {
+            // Who the home is, is known without asking (O16 of the model).
+            return swap(&self.world, &self.world.nodes[node.index()]);
+        }
+        // Queues of locks are the network interface's own.
+        let is_ordered = self.node().cluster.step.locks != Locks::Queued;
+        self.asked(node, (WORD_BYTES, is_ordered), swap).await
+    }
+    async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64 {
+        let add = move |world: &Rc<World>, n: &Node| {
+            let before = n.region[word].fetch_add(add, Ordering::SeqCst);
+            world.wake_threads(n.cluster.me, wake);
+            before
+        };
+        self.asked(node, (WORD_BYTES, true), add).await
+    }
+    async fn get_pages(&self, node: NodeId, word: usize, words: &mut [u64], pages: Range<u32>) {
+        let (count, stamps) = (u64::from(pages.end - pages.start), words.len());
+        let page_bytes = self.node().cluster.page_words as u64 * WORD_BYTES;
+        let look = move |_: &Rc<World>, n: &Node| {
+            n.region[word..word + stamps].iter().map(|w| w.load(Ordering::Relaxed)).collect::<Vec<u64>>()
+        };
+        let bytes = WORD_BYTES * stamps as u64 + count * page_bytes;
+        words.copy_from_slice(&self.asked(node, (bytes, false), look).await);
+    }
+    async fn put_page(&self, node: NodeId, _: PageId) {
+        let bytes = self.node().cluster.page_words as u64 * WORD_BYTES;
+        self.change(node, bytes, true, |_, _| {});
+    }
+    async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
+        let bytes = run.iter().map(|(_, mask)| u64::from(mask.count_ones() / 8)).sum();
+        let first = first_word as u64 * WORD_BYTES / self.world.net.line_bytes;
+        let last = (first_word + run.len() - 1) as u64 * WORD_BYTES / self.world.net.line_bytes;
+        self.change(node, bytes, false, move |world, n| {
+            let lost = Lost { node: n.cluster.me.0, page: page.0, lines: first..last + 1, whole: true };
+            world.out.borrow_mut().lost.push(lost);
+        });
+    }
+    async fn interrupt(&self, node: NodeId, why: Interrupt) {
+        let interrupt = move |world: &Rc<World>, _: &Node| world.interrupt(node, why);
+        self.change(node, 0, false, interrupt);
+    }
+
+    fn bell(&self) -> u64 {
+        self.node().bell.get()
+    }
+    fn ring(&self) {
+        self.world.ring(self.me);
+    }
+    async fn until_rung(&self, seen: u64) {
+        self.until_bell(seen, false).await;
+    }
+    async fn a_moment(&self, seen: u64) {
+        self.until_bell(seen, true).await;
+    }
+    fn expects(&self, begins: bool) {
+        let expecting = &self.node().expecting;
+        expecting.set(if begins { expecting.get() + 1 } else { expecting.get() - 1 });
+    }
+
+    async fn serve(&self) {
+        serve::serve(self).await;
+    }
+    async fn scan(&self) {
+        serve::scan(self).await;
+    }
+
+    fn count(&self, what: Count, times: u64) {
+        let h = &self.world.net.handlers;
+        match what {
+            Count::Served => self.work(h.request * times, |w| &mut w.requests),
+            Count::NoticeMessage => self.work(h.notices[0] * times, |w| &mut w.notices),
+            Count::Notice | Count::Invalidation => self.work(h.notices[1] * times, |w| &mut w.notices),
+            Count::DiffRun => self.work(h.diff[1] * self.world.run_words.get(), |w| &mut w.diffs),
+            _ => {}
+        }
+        self.node().counts.borrow_mut().add(what, times);
+    }
+    fn count_at(&self, _: PageId, what: Count, times: u64) {
+        self.count(what, times);
+    }
+    fn diffing(&self, begins: bool) {
+        if begins {
+            let words = self.node().cluster.page_words as u64 * HALVES;
+            self.work(self.world.net.handlers.diff[0] * words, |w| &mut w.diffs);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! # homenode-cluster: shared virtual memory in virtual time
+//!
+//! Recordings run again on nodes that share no memory: the protocol is the one that `homenode svm run` executes ([`homenode_hlrc`]), and its
+//! operations on other nodes are messages through buses, network interfaces and links that take time (Bilas and Singh, section 1.3).
+//!
+//! **Invariant:** pure; the protocol sees neither clock nor network, and the same recording, machine and options give the same times everywhere.
+//!
+//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `world` (tasks, messages, interrupts),
+//! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], [`run`], `sequential` (the same program on one processor).
+#![forbid(unsafe_code)]
+
+mod caches;
+mod error;
+mod fabric;
+mod host;
+mod pages;
+mod row;
+mod run;
+mod sequential;
+mod system;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use error::ClusterError;
+pub use row::{Counts, Interrupts, Row, Server, Work};
+pub use run::{Bound, Question, run};

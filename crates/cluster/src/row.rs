@@ -1,0 +1,203 @@
+//! What came of a run.
+use homenode_hlrc::host::{Count, Interrupt};
+use homenode_timed::engine::Waits;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What the protocol did, on all nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Pages that came from their homes.
+    pub fetches: u64,
+    /// Fetches made again, as the home's copy was too old.
+    pub retries: u64,
+    /// Twins.
+    pub twins: u64,
+    /// Diffs.
+    pub diffs: u64,
+    /// Runs of changed words in them.
+    pub runs: u64,
+    /// Pages given up because another node wrote them.
+    pub invalidations: u64,
+    /// Notices in messages.
+    pub notices: u64,
+    /// Locks that came from another node.
+    pub locks_remote: u64,
+    /// Locks that were there.
+    pub locks_local: u64,
+    /// Calls that changed what the program may do to pages.
+    pub protections: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Bytes in them, without headers.
+    pub bytes: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, what: Count, times: u64) {
+        let counted = match what {
+            Count::Fetch => &mut self.fetches,
+            Count::FetchRetry => &mut self.retries,
+            Count::Twin => &mut self.twins,
+            Count::Diff => &mut self.diffs,
+            Count::DiffRun => &mut self.runs,
+            Count::Invalidation => &mut self.invalidations,
+            Count::Notice => &mut self.notices,
+            Count::LockRemote => &mut self.locks_remote,
+            Count::LockLocal => &mut self.locks_local,
+            _ => return,
+        };
+        *counted += times;
+    }
+    pub(crate) fn sent(&mut self, bytes: u64) {
+        self.messages += 1;
+        self.bytes += bytes;
+    }
+    pub(crate) fn join(&mut self, o: &Counts) {
+        let pairs = [
+            (&mut self.fetches, o.fetches),
+            (&mut self.retries, o.retries),
+            (&mut self.twins, o.twins),
+            (&mut self.diffs, o.diffs),
+            (&mut self.runs, o.runs),
+            (&mut self.invalidations, o.invalidations),
+            (&mut self.notices, o.notices),
+            (&mut self.locks_remote, o.locks_remote),
+            (&mut self.locks_local, o.locks_local),
+            (&mut self.protections, o.protections),
+            (&mut self.messages, o.messages),
+            (&mut self.bytes, o.bytes),
+        ];
+        pairs.into_iter().for_each(|(to, more)| *to += more);
+    }
+}
+
+/// Interrupts, by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Interrupts {
+    /// Pages.
+    pub pages: u64,
+    /// Diffs.
+    pub diffs: u64,
+    /// Locks.
+    pub locks: u64,
+    /// Logs of notices that were full.
+    pub notices: u64,
+}
+
+impl Interrupts {
+    pub(crate) fn add(&mut self, why: Interrupt) {
+        *match why {
+            Interrupt::Page => &mut self.pages,
+            Interrupt::Diff => &mut self.diffs,
+            Interrupt::Lock => &mut self.locks,
+            Interrupt::Notices => &mut self.notices,
+        } += 1;
+    }
+    /// All.
+    pub fn all(&self) -> u64 {
+        self.pages + self.diffs + self.locks + self.notices
+    }
+    pub(crate) fn join(&mut self, o: &Interrupts) {
+        self.pages += o.pages;
+        self.diffs += o.diffs;
+        self.locks += o.locks;
+        self.notices += o.notices;
+    }
+}
+
+/// Cycles that processors computed for the protocol, by what for; they lie within other times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Work {
+    /// What the program may do to pages was changed.
+    pub protection: u64,
+    /// Twins were made.
+    pub twins: u64,
+    /// Diffs were made and applied.
+    pub diffs: u64,
+    /// Notices were packed and applied.
+    pub notices: u64,
+    /// Requests were served.
+    pub requests: u64,
+    /// Interrupts were delivered and handled, all of the above included.
+    pub handlers: u64,
+}
+
+impl Work {
+    pub(crate) fn join(&mut self, o: &Work) {
+        self.protection += o.protection;
+        self.twins += o.twins;
+        self.diffs += o.diffs;
+        self.notices += o.notices;
+        self.requests += o.requests;
+        self.handlers += o.handlers;
+    }
+}
+
+/// Servers of one kind, all nodes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Server {
+    /// What they are.
+    pub name: &'static str,
+    /// How they were used.
+    #[serde(flatten)]
+    pub waits: Waits,
+    /// Cycles of service of the one that was used most.
+    pub busiest: u64,
+}
+
+/// What came of a recording on a cluster. Times are cycles, those of threads of all of them together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Row {
+    /// Step of the protocol.
+    pub protocol: &'static str,
+    /// Nodes.
+    pub nodes: u32,
+    /// Processors of each.
+    pub processors: u32,
+    /// Cycles from the first that counts to the last.
+    pub cycles: u64,
+    /// Cycles of the same references on one processor.
+    pub sequential: u64,
+    /// Instructions and hits in first caches.
+    pub compute: u64,
+    /// Misses inside the node.
+    pub local: u64,
+    /// Waiting for pages.
+    pub data: u64,
+    /// Locks: waiting for them and giving them up.
+    pub lock: u64,
+    /// Barriers.
+    pub barrier: u64,
+    /// Waiting for what the recording says, such as another thread's end.
+    pub other: u64,
+    /// Standing still for interrupts.
+    pub interrupted: u64,
+    /// Processors that have nothing to do, before, behind or beside their threads.
+    pub idle: u64,
+    /// Work of the protocol.
+    pub work: Work,
+    /// What the protocol did.
+    pub counts: Counts,
+    /// Interrupts.
+    pub interrupts: Interrupts,
+    /// Buses, interfaces and links.
+    pub servers: Vec<Server>,
+    /// Pages that nodes share.
+    pub shared_pages: u64,
+    /// Pages that one node has alone.
+    pub private_pages: u64,
+    /// References.
+    pub refs: u64,
+    /// Busy-wait references left out.
+    pub spins: u64,
+    /// Objects granted in their recorded order, by which nodes learn nothing of each other here.
+    pub recorded_objects: u64,
+}
+
+impl Row {
+    /// Times that one processor takes over what the cluster takes.
+    pub fn speedup(&self) -> f64 {
+        self.sequential as f64 / self.cycles.max(1) as f64
+    }
+}

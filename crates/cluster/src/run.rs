@@ -1,0 +1,201 @@
+//! A recording on a cluster.
+use crate::ClusterError;
+use crate::fabric::PARTS;
+use crate::pages::Pages;
+use crate::row::{Counts, Interrupts, Row, Server, Work};
+use crate::sequential;
+use crate::system::System;
+use hashbrown::HashMap;
+use homenode_base::NodeId;
+use homenode_hlrc::cluster::{Cluster, Homes};
+use homenode_hlrc::steps::Step;
+use homenode_machine::{Machine, MapRule, Network};
+use homenode_threads::{ThreadBinding, bindings, thread_map};
+use homenode_timed::engine::{Gaps, Object, Options, Simulated, Times, Waits, simulate};
+use homenode_trace::DatasetReader;
+use homenode_trace::event::{EventKind, SyncKind};
+use homenode_trace::order::Granted;
+use std::sync::Arc;
+
+/// Entries of each log of notices.
+const LOG: u32 = 1 << 12;
+
+/// What is asked of recordings.
+#[derive(Clone, Debug)]
+pub struct Question<'m> {
+    /// A machine with a section of networks.
+    pub machine: &'m Machine,
+    /// Threads to processors; if absent, neighbours beside each other, one node after the other.
+    pub map: Option<MapRule>,
+    /// How to run.
+    pub options: Options,
+}
+
+/// A recording bound to a cluster: who runs where, what is shared, and how long one processor takes.
+pub struct Bound<'d> {
+    data: &'d DatasetReader,
+    /// With processors as nodes: the engine knows no other.
+    bindings: Vec<ThreadBinding>,
+    net: Network,
+    options: Options,
+    nodes: u16,
+    threads: u16,
+    page_words: usize,
+    pages: Arc<Pages>,
+    slots: Arc<HashMap<Object, u32>>,
+    sequential: u64,
+}
+
+impl Question<'_> {
+    /// Binds a recording; goes over it twice.
+    ///
+    /// # Errors
+    /// [`ClusterError`]; a damaged dataset.
+    pub fn bind<'d, G: Gaps>(&self, data: &'d DatasetReader, mut gaps: G) -> Result<Bound<'d>, ClusterError> {
+        let machine = self.machine;
+        let Some(net) = machine.sections.network.clone() else {
+            return Err(ClusterError::NoSection(machine.name.clone()));
+        };
+        if data.manifest().sampling.is_some() {
+            return Err(homenode_timed::engine::TimedError::Sampled.into());
+        }
+        let map = thread_map(data, machine, Some(self.map.as_ref().unwrap_or(&MapRule::Compact)))?;
+        let mut bindings = bindings(&map, |thread| data.address_space(thread));
+        let pages = Pages::find(data, &bindings, machine.shape.page_bytes.trailing_zeros())?;
+        let nodes = machine.nodes();
+        if pages.flats.is_empty() {
+            return Err(ClusterError::NothingShared(nodes));
+        }
+        let slots = slots(data, u32::from(machine.shape.cores[0]) * nodes as u32)?;
+        bindings.iter_mut().for_each(|b| b.node = NodeId(b.cpu));
+        let sequential = sequential::cycles(data, &net, &mut gaps, self.options.phase.as_deref())?;
+        Ok(Bound {
+            data,
+            bindings,
+            net,
+            options: self.options.clone(),
+            nodes: nodes as u16,
+            threads: machine.shape.cores[0],
+            page_words: machine.shape.page_bytes as usize / size_of::<u64>(),
+            pages: Arc::new(pages),
+            slots: Arc::new(slots),
+            sequential,
+        })
+    }
+}
+
+/// Numbers of locks and barriers, in the order of the recording.
+fn slots(data: &DatasetReader, processors: u32) -> Result<HashMap<Object, u32>, ClusterError> {
+    let (granted, mut slots) = (Granted::default(), HashMap::new());
+    for e in data.events() {
+        if !matches!(e.kind, EventKind::Acquire { .. } | EventKind::Release { .. }) {
+            continue;
+        }
+        let Some((object, sync)) = granted.object(data.shared(), data.address_space(e.thread), &e) else { continue };
+        if let SyncKind::Barrier { parties } = sync
+            && parties != processors
+        {
+            return Err(ClusterError::Barrier { object: object.1, parties, processors });
+        }
+        let next = slots.len() as u32;
+        slots.entry(object).or_insert(next);
+    }
+    Ok(slots)
+}
+
+/// Runs a recording by a step of the protocol; `gaps` makes the instructions between references, anew for each attempt.
+///
+/// # Errors
+/// [`ClusterError`].
+pub fn run<'g, G: Gaps + 'g>(
+    bound: &Bound<'_>,
+    step: &Step,
+    mut gaps: impl FnMut() -> G,
+) -> Result<Row, ClusterError> {
+    run_boxed(bound, step, &mut || Box::new(gaps()))
+}
+
+/// Not generic: the engine is compiled here, with the cluster in it.
+fn run_boxed<'g>(
+    bound: &Bound<'_>,
+    step: &Step,
+    gaps: &mut dyn FnMut() -> Box<dyn Gaps + 'g>,
+) -> Result<Row, ClusterError> {
+    let Bound { data, bindings, net, options, pages, slots, .. } = bound;
+    let mut cluster = Cluster {
+        me: NodeId(0),
+        nodes: bound.nodes,
+        threads: bound.threads,
+        pages: pages.flats.len() as u32,
+        page_words: bound.page_words,
+        step: *step,
+        homes: Homes::FirstTouch,
+        alone: false,
+        log: LOG,
+        inbox: 0,
+        slots: (slots.len() as u32).max(1),
+        exclusive: false,
+        prefetch: 0,
+        migrate: false,
+        sorted: false,
+        tickets: false,
+        extra: 0,
+    };
+    cluster.inbox = cluster.least_inbox();
+    let make = || Ok::<_, ClusterError>((System::new(net, cluster, pages.clone(), slots.clone()), gaps()));
+    let done = simulate(data, bindings, options, make)?;
+    Ok(row(bound, step, &done))
+}
+
+fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
+    let mut times = Times::default();
+    done.times.iter().for_each(|t| times.add(t));
+    let [lock, barrier] = done.memory.synchronised();
+    let (mut counts, mut interrupts, mut work) = (Counts::default(), Interrupts::default(), Work::default());
+    for node in &done.memory.world.nodes {
+        counts.join(&node.counts.borrow());
+        interrupts.join(&node.interrupts.borrow());
+        work.join(&node.work.borrow());
+    }
+    let cycles = done.span();
+    let processors = u64::from(bound.nodes) * u64::from(bound.threads);
+    Row {
+        protocol: step.name,
+        nodes: bound.nodes.into(),
+        processors: bound.threads.into(),
+        cycles,
+        sequential: bound.sequential,
+        compute: times.instructions,
+        local: times.private,
+        data: times.shared,
+        lock,
+        barrier,
+        other: times.synchronisation.saturating_sub(lock + barrier),
+        interrupted: times.kernel_overhead,
+        idle: (cycles * processors).saturating_sub(times.cycles()),
+        work,
+        counts,
+        interrupts,
+        servers: servers(&done.waits),
+        shared_pages: bound.pages.flats.len() as u64,
+        private_pages: bound.pages.private,
+        refs: done.refs,
+        spins: done.spins,
+        recorded_objects: done.recorded_objects,
+    }
+}
+
+/// The servers of each kind together.
+fn servers(waits: &[Waits]) -> Vec<Server> {
+    let of = |(part, name): (usize, &&'static str)| {
+        let mut server = Server { name, waits: Waits::default(), busiest: 0 };
+        for w in waits.iter().skip(part).step_by(PARTS.len()) {
+            server.waits.served += w.served;
+            server.waits.busy += w.busy;
+            server.waits.waited += w.waited;
+            server.busiest = server.busiest.max(w.busy);
+        }
+        server
+    };
+    PARTS.iter().enumerate().map(of).collect()
+}

@@ -1,0 +1,239 @@
+//! The cluster as the engine's memory system.
+use crate::caches::{Brought, Caches, Found, NONE_PAGE, WriteBuffer};
+use crate::fabric::Fabric;
+use crate::pages::Pages;
+use crate::world::World;
+use hashbrown::HashMap;
+use homenode_hlrc::cluster::{Cluster, PageId};
+use homenode_hlrc::host::Access as May;
+use homenode_hlrc::operation::Operation;
+use homenode_machine::Network;
+use homenode_timed::engine::{Access, Deed, Effects, Memory, Object, Path};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a processor waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Data,
+    Lock,
+    Barrier,
+}
+
+/// What is kept of a processor.
+struct Processor {
+    /// Page that it missed in last, and its number.
+    page: (u64, u32),
+    writes: WriteBuffer,
+    /// What it waits for, and since when.
+    waiting: (Waiting, u64),
+    counts: bool,
+    lock: u64,
+    barrier: u64,
+    /// Locks that it has, and how many times.
+    held: HashMap<u32, u32>,
+}
+
+/// The cluster.
+pub(crate) struct System {
+    pub(crate) world: Rc<World>,
+    pages: Arc<Pages>,
+    slots: Arc<HashMap<Object, u32>>,
+    caches: Caches,
+    processors: Vec<Processor>,
+    /// Arrivals of each node at each barrier: the last one of a turn is the leader.
+    gathered: HashMap<(u16, u32), u32>,
+    brought: Brought,
+    line_shift: u32,
+}
+
+impl System {
+    pub(crate) fn new(net: &Network, like: Cluster, pages: Arc<Pages>, slots: Arc<HashMap<Object, u32>>) -> System {
+        let count = like.all_threads() as usize;
+        let processor = || Processor {
+            page: (u64::MAX, NONE_PAGE),
+            writes: WriteBuffer::default(),
+            waiting: (Waiting::Data, 0),
+            counts: true,
+            lock: 0,
+            barrier: 0,
+            held: HashMap::new(),
+        };
+        System {
+            world: World::new(net.clone(), like),
+            pages,
+            slots,
+            caches: Caches::new(net, count, like.threads.into()),
+            processors: (0..count).map(|_| processor()).collect(),
+            gathered: HashMap::new(),
+            brought: Brought::default(),
+            line_shift: net.line_bytes.trailing_zeros(),
+        }
+    }
+
+    /// Cycles that processors spent on locks, and on barriers.
+    pub(crate) fn synchronised(&self) -> [u64; 2] {
+        self.processors.iter().fold([0, 0], |sum, p| [sum[0] + p.lock, sum[1] + p.barrier])
+    }
+
+    /// Number of the page of a line.
+    fn page(&mut self, processor: u32, line: u64) -> u32 {
+        let flat = line >> (self.pages.shift - self.line_shift);
+        let last = &mut self.processors[processor as usize].page;
+        if last.0 != flat {
+            *last = (flat, self.pages.number(flat).unwrap_or(NONE_PAGE));
+        }
+        last.1
+    }
+    fn wrote(&self, processor: u32, page: u32, line: u64, words: u16) {
+        let lines = 1usize << (self.pages.shift - self.line_shift);
+        let node = &self.world.nodes[self.world.node_of(processor).index()];
+        node.wrote(page, line as usize & (lines - 1), lines, words);
+    }
+
+    fn begin(&mut self, processor: u32, waiting: Waiting, operation: Operation, owed: u64) {
+        self.processors[processor as usize].waiting = (waiting, self.world.now.get());
+        self.world.begin(processor, operation, owed);
+    }
+
+    /// Hands what the world wants of the engine on, and takes lines from caches.
+    fn tell(&mut self, fx: &mut Effects) {
+        self.world.poll_ready();
+        let mut out = self.world.out.borrow_mut();
+        fx.calls.append(&mut out.calls);
+        fx.stolen.append(&mut out.stolen);
+        for (processor, time) in out.resumed.drain(..) {
+            let p = &mut self.processors[processor as usize];
+            let took = if p.counts { time - p.waiting.1 } else { 0 };
+            match p.waiting.0 {
+                Waiting::Data => {}
+                Waiting::Lock => p.lock += took,
+                Waiting::Barrier => p.barrier += took,
+            }
+            fx.resumed.push((processor, time));
+        }
+        for lost in out.lost.drain(..) {
+            let first = self.pages.flats[lost.page as usize] << (self.pages.shift - self.line_shift);
+            let lines = first + lost.lines.start..first + lost.lines.end;
+            self.caches.take(lost.node.into(), lines, lost.whole, &mut self.brought);
+        }
+        fx.withdrawn.append(&mut self.brought.withdrawn);
+        self.brought.written_back = 0;
+    }
+
+    /// A miss inside a node.
+    fn local(&mut self, a: Access, page: u32, may: May, now: u64, fx: &mut Effects) {
+        fx.private = true;
+        let node = self.world.node_of(a.processor).0;
+        let found = self.caches.access((a.processor, a.line, page), (a.writes, may == May::Write), &mut self.brought);
+        fx.withdrawn.append(&mut self.brought.withdrawn);
+        let fabric = &self.world.fabric;
+        fx.posted.extend((0..std::mem::take(&mut self.brought.written_back)).map(|_| fabric.write_back(node)));
+        let way = match found {
+            Found::Second => Path::default().delay(self.world.net.l2_hit as u32),
+            Found::Upgrade => fabric.upgrade(node),
+            Found::Memory => fabric.line(node),
+        };
+        if !a.writes {
+            fx.first = way;
+            return;
+        }
+        let stalls = self.processors[a.processor as usize].writes.put(now, way.cycles());
+        if found != Found::Second {
+            fx.posted.push(way);
+        }
+        if stalls > 0 {
+            fx.first = Path::default().delay(u32::try_from(stalls).unwrap_or(u32::MAX));
+        }
+        self.wrote(a.processor, page, a.line, a.words);
+    }
+
+    /// A processor takes a lock, or gives it up. Whether there is nothing to do but to go on.
+    fn lock(&mut self, processor: u32, slot: u32, takes: bool) -> bool {
+        let held = self.processors[processor as usize].held.entry(slot).or_default();
+        let before = *held;
+        *held = if takes { before + 1 } else { before.saturating_sub(1) };
+        let (operation, is_done) = match takes {
+            true => (Operation::Acquire { slot }, before > 0),
+            false => (Operation::Release { slot }, before != 1),
+        };
+        if !is_done {
+            self.begin(processor, Waiting::Lock, operation, self.world.net.handlers.local);
+        }
+        is_done
+    }
+
+    /// A processor comes to a barrier.
+    fn arrive(&mut self, processor: u32, slot: u32) {
+        let node = self.world.node_of(processor).0;
+        let threads = u32::from(self.world.nodes[0].cluster.threads);
+        let gathered = self.gathered.entry((node, slot)).or_default();
+        *gathered = (*gathered + 1) % threads;
+        let h = &self.world.net.handlers;
+        let owed = h.local + if *gathered == 0 { h.leader } else { 0 };
+        self.begin(processor, Waiting::Barrier, Operation::Barrier { slot }, owed);
+    }
+}
+
+impl Memory for System {
+    fn processors(&self) -> u32 {
+        self.processors.len() as u32
+    }
+    fn servers(&self) -> usize {
+        Fabric::servers(self.world.nodes.len())
+    }
+    fn line_shift(&self) -> u32 {
+        self.line_shift
+    }
+    #[inline]
+    fn hits(&self, a: Access) -> bool {
+        self.caches.hits(a.processor, a.line, a.writes)
+    }
+    #[inline]
+    fn touched(&mut self, a: Access) {
+        if a.writes {
+            self.wrote(a.processor, self.caches.page(a.processor, a.line), a.line, a.words);
+        }
+    }
+    fn miss(&mut self, a: Access, now: u64, fx: &mut Effects) {
+        self.world.now.set(now);
+        let page = self.page(a.processor, a.line);
+        let mut may = May::Write;
+        if page != NONE_PAGE {
+            may = self.world.nodes[self.world.node_of(a.processor).index()].access[page as usize].get();
+            if may < if a.writes { May::Write } else { May::Read } {
+                fx.suspends = true;
+                let operation = Operation::Fault { page: PageId(page), write: a.writes };
+                self.begin(a.processor, Waiting::Data, operation, self.world.net.handlers.fault);
+                return self.tell(fx);
+            }
+        }
+        self.local(a, page, may, now, fx);
+    }
+    fn synchronise(&mut self, _: u32, _: u64, _: &mut Effects) {}
+    fn operate(&mut self, processor: u32, object: Object, deed: Deed, now: u64, fx: &mut Effects) -> bool {
+        let Some(&slot) = self.slots.get(&object) else { return false };
+        self.world.now.set(now);
+        let is_done = match deed {
+            Deed::Take { .. } => self.lock(processor, slot, true),
+            Deed::Give => self.lock(processor, slot, false),
+            Deed::Arrive(_) => {
+                self.arrive(processor, slot);
+                false
+            }
+            Deed::Leave => true,
+        };
+        if is_done {
+            fx.resumed.push((processor, now));
+        }
+        self.tell(fx);
+        true
+    }
+    fn called(&mut self, token: u32, now: u64, fx: &mut Effects) {
+        self.world.called(token, now);
+        self.tell(fx);
+    }
+    fn counting(&mut self, processor: u32, counts: bool) {
+        self.processors[processor as usize].counts = counts;
+    }
+}

@@ -99,6 +99,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "coherence",
             "sim",
             "timed",
+            "cluster",
             "study",
             "report",
             "sys",

@@ -9,7 +9,9 @@ use homenode_report::{CheckDoc, InfoDoc, QuickDoc, ReportDoc};
 use homenode_svmrun::{SvmDoc, SvmReplay, SvmReport};
 use homenode_sweep::SweepDoc;
 use homenode_toolkit::families::ListDoc;
-use homenode_toolkit::{CompactDoc, DoctorDoc, ImportDoc, RecordDoc, RecoverDoc, SimMemoryDoc, SimTiersDoc, TopoDoc};
+use homenode_toolkit::{
+    CompactDoc, DoctorDoc, ImportDoc, RecordDoc, RecoverDoc, SimClusterDoc, SimMemoryDoc, SimTiersDoc, TopoDoc,
+};
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
@@ -38,6 +40,7 @@ const DOCUMENTS: &[Document] = &[
     ("report", "Report", written::<ReportDoc>),
     ("reproduce", "Reproduction", written::<ReproduceDoc>),
     ("run", "homenode run --json", written::<ActDoc>),
+    ("sim-cluster", "homenode sim cluster --json", written::<SimClusterDoc>),
     ("sim-memory", "homenode sim memory --json", written::<SimMemoryDoc>),
     ("sim-tiers", "homenode sim memory --json, of DRAM and an expander", written::<SimTiersDoc>),
     ("svm-replay", "homenode svm replay --json", written::<SvmReplay>),

@@ -17,9 +17,6 @@ pub enum ClusterError {
         "machine '{0}' has no [network] section, which clusters in virtual time need; machine 'svm-achievable' has one, and docs/machines.md describes it"
     )]
     NoSection(String),
-    /// Nothing to run a protocol for.
-    #[error("no page is used by two nodes: the program shares nothing among {0} nodes")]
-    NothingShared(usize),
     /// A barrier that the protocol cannot have.
     #[error(
         "barrier {object:#x} takes {parties} threads, and the cluster has {processors} processors: barriers are of all threads, one a processor; take --nodes with {parties} processors in all"

@@ -18,7 +18,7 @@ pub(crate) enum Part {
     In,
 }
 
-/// Their names in tables.
+/// Names of the servers in tables.
 pub(crate) const PARTS: [&str; 5] = ["bus", "I/O bus", "NI out", "link", "NI in"];
 
 /// Bytes of the protocol that need no packet of their own beside a page: a stamp a node, and a flag.

@@ -1,12 +1,13 @@
 //! A processor as the protocol's host: its node's own words at once, other nodes' by messages that take time.
-use crate::world::{Lost, Node, World};
+use crate::world::{Lost, Node, Task, World};
 use homenode_base::NodeId;
 use homenode_hlrc::access::{Does, Place};
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_hlrc::diff::{RUN_WORDS, Run};
 use homenode_hlrc::host::{Access, Count, Host, Interrupt, Wake};
-use homenode_hlrc::steps::{Locks, Notices};
+use homenode_hlrc::operation::{self, Operation};
 use homenode_hlrc::serve;
+use homenode_hlrc::steps::{Locks, Notices};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::ops::Range;
@@ -39,8 +40,17 @@ impl<T> Future for Answer<T> {
     }
 }
 
+/// An operation of the protocol as a task of a processor.
+pub(crate) fn task(world: &Rc<World>, processor: u32, operation: Operation) -> Task {
+    let host = Thread::new(world.clone(), processor);
+    Box::pin(async move {
+        // Refusals are of programs that give up what they do not hold.
+        let _ = operation::run(&host, operation, &mut |value| value).await;
+    })
+}
+
 impl Thread {
-    pub(crate) fn new(world: Rc<World>, processor: u32) -> Thread {
+    fn new(world: Rc<World>, processor: u32) -> Thread {
         let me = world.node_of(processor);
         let thread = (processor % u32::from(world.nodes[0].cluster.threads)) as u16;
         Thread { world, me, thread }

@@ -63,9 +63,6 @@ impl Question<'_> {
         let mut bindings = bindings(&map, |thread| data.address_space(thread));
         let pages = Pages::find(data, &bindings, machine.shape.page_bytes.trailing_zeros())?;
         let nodes = machine.nodes();
-        if pages.flats.is_empty() {
-            return Err(ClusterError::NothingShared(nodes));
-        }
         let slots = slots(data, u32::from(machine.shape.cores[0]) * nodes as u32)?;
         bindings.iter_mut().for_each(|b| b.node = NodeId(b.cpu));
         let sequential = sequential::cycles(data, &net, &mut gaps, self.options.phase.as_deref())?;
@@ -107,11 +104,7 @@ fn slots(data: &DatasetReader, processors: u32) -> Result<HashMap<Object, u32>, 
 ///
 /// # Errors
 /// [`ClusterError`].
-pub fn run<'g, G: Gaps + 'g>(
-    bound: &Bound<'_>,
-    step: &Step,
-    mut gaps: impl FnMut() -> G,
-) -> Result<Row, ClusterError> {
+pub fn run<'g, G: Gaps + 'g>(bound: &Bound<'_>, step: &Step, mut gaps: impl FnMut() -> G) -> Result<Row, ClusterError> {
     run_boxed(bound, step, &mut || Box::new(gaps()))
 }
 
@@ -126,7 +119,7 @@ fn run_boxed<'g>(
         me: NodeId(0),
         nodes: bound.nodes,
         threads: bound.threads,
-        pages: pages.flats.len() as u32,
+        pages: (pages.flats.len() as u32).max(1),
         page_words: bound.page_words,
         step: *step,
         homes: Homes::FirstTouch,

@@ -1,4 +1,4 @@
-//! The same references on one processor, which speedups are relative to: its caches, no protocol, nobody to wait for (Bilas and Singh, section
+//! One processor with all references, which speedups are relative to: its caches, no protocol, nobody to wait for (Bilas and Singh, section
 //! 1.3.6). Threads run one after the other as far as each comes before it must wait for another.
 use crate::ClusterError;
 use crate::caches::{Brought, Caches, Found, NONE_PAGE, WriteBuffer};

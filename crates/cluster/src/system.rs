@@ -1,6 +1,7 @@
 //! The cluster as the engine's memory system.
 use crate::caches::{Brought, Caches, Found, NONE_PAGE, WriteBuffer};
 use crate::fabric::Fabric;
+use crate::host;
 use crate::pages::Pages;
 use crate::world::World;
 use hashbrown::HashMap;
@@ -60,7 +61,7 @@ impl System {
             held: HashMap::new(),
         };
         System {
-            world: World::new(net.clone(), like),
+            world: World::new(net.clone(), like, host::task),
             pages,
             slots,
             caches: Caches::new(net, count, like.threads.into()),

@@ -8,7 +8,7 @@ use crate::row::{Counts, Interrupts, Work};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
 use homenode_hlrc::host::{Access, Interrupt, Wake};
-use homenode_hlrc::operation::{self, Operation};
+use homenode_hlrc::operation::Operation;
 use homenode_hlrc::state::Tables;
 use homenode_machine::Network;
 use homenode_timed::engine::Call;
@@ -21,7 +21,9 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 use std::task::{Context, Waker};
 
-type Task = Pin<Box<dyn Future<Output = ()>>>;
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+/// How an operation of the protocol becomes a task of a processor.
+pub(crate) type AsTask = fn(&Rc<World>, u32, Operation) -> Task;
 /// What happens at the end of a call.
 type Action = Box<dyn FnOnce(&Rc<World>)>;
 
@@ -99,6 +101,7 @@ struct Joined {
 }
 
 pub(crate) struct World {
+    as_task: AsTask,
     pub(crate) net: Network,
     pub(crate) fabric: Fabric,
     pub(crate) nodes: Vec<Node>,
@@ -130,7 +133,7 @@ pub(crate) fn zeros(words: usize) -> Vec<AtomicU64> {
 
 impl World {
     /// Nodes that are all like this one.
-    pub(crate) fn new(net: Network, like: Cluster) -> Rc<World> {
+    pub(crate) fn new(net: Network, like: Cluster, as_task: AsTask) -> Rc<World> {
         let (nodes, pages) = (usize::from(like.nodes), like.pages as usize);
         let node = |me| {
             let cluster = Cluster { me: NodeId(me), ..like };
@@ -150,6 +153,7 @@ impl World {
             }
         };
         Rc::new(World {
+            as_task,
             fabric: Fabric::new(net.clone()),
             nodes: (0..like.nodes).map(node).collect(),
             layout: like.layout(),
@@ -188,11 +192,7 @@ impl World {
     }
 
     fn spawn(self: &Rc<World>, processor: u32, operation: Operation, owner: Owner, owed: u64) {
-        let host = crate::host::Thread::new(self.clone(), processor);
-        let task: Task = Box::pin(async move {
-            // Refusals are of programs that give up what they do not hold.
-            let _ = operation::run(&host, operation, &mut |value| value).await;
-        });
+        let task = (self.as_task)(self, processor, operation);
         let slot = Slot { task: Some(task), owner, busy_until: 0, computed: owed };
         let at = match self.free.borrow_mut().pop() {
             Some(at) => {

@@ -42,6 +42,8 @@ const PROTECT: u64 = 1000 + 50;
 const OVERHEAD: u64 = 600;
 const INTERRUPT: u64 = 2 * 500;
 const REQUEST: u64 = 400;
+const LOCAL: u64 = 100;
+const LEADER: u64 = 500;
 /// A line from memory: arbitration, 100, and 32 bytes.
 const LINE: u64 = 4 + 100 + 4 + 16;
 
@@ -88,5 +90,123 @@ fn who_waits_for_a_page_of_its_node_waits_for_the_fetch_in_progress() {
     b.read(2, PAGE).read(3, PAGE).barrier(BARRIER, 0..4);
     let row = row(&machine(2, 2), &b, "nil").expect("runs");
     assert_eq!(row.counts.fetches, 1);
-    let _ = LOCK;
+}
+
+/// How long a message of 32 bytes stands before an interface that has one of 16, or of 8, which left its processor just before.
+const STANDS: u64 = OVERHEAD + 84 + 1000 - (2 * OVERHEAD + 124);
+const STANDS_BEHIND_WORD: u64 = OVERHEAD + 64 + 1000 - (2 * OVERHEAD + 124);
+
+/// Threads that refer to memory of their own first, each `more` lines more than the one before it, so that they come in order.
+fn staggered(threads: u32, more: u64) -> Builder {
+    let mut b = Builder::new(threads);
+    for t in 0..threads {
+        let own = 0x200_0000 + 0x1_0000 * u64::from(t);
+        (0..=more * u64::from(t)).for_each(|n| _ = b.read(t, own + 32 * n));
+    }
+    b
+}
+
+fn take_and_give(b: &mut Builder, thread: u32) {
+    b.acquire(thread, LOCK, 0).release(thread, LOCK, 0);
+}
+
+#[test]
+fn a_lock_inside_a_node() {
+    let mut b = staggered(4, 100);
+    (0..2).for_each(|t| take_and_give(&mut b, t));
+    let row = row(&machine(2, 2), &b, "nil").expect("runs");
+    assert_eq!((row.lock, row.counts.locks_remote, row.counts.locks_local), (4 * LOCAL, 1, 1));
+}
+
+/// A question to a network interface, and its answer of so many bytes.
+fn asked(bytes: u64) -> u64 {
+    OVERHEAD + buses(48) + wire(48) + message(bytes)
+}
+
+#[test]
+fn a_lock_from_another_node_by_its_queue() {
+    let mut b = staggered(2, 100);
+    (0..2).for_each(|t| take_and_give(&mut b, t));
+    let row = row(&machine(2, 1), &b, "nil").expect("runs");
+    // Who is last, if nobody? Node 0; then this node is. Its token, if it is free, and what must be seen.
+    assert_eq!(row.lock, 4 * LOCAL + 3 * asked(8) + asked(16));
+    assert_eq!(row.interrupts.all(), 0);
+}
+
+#[test]
+fn a_lock_from_another_node_by_its_manager() {
+    let mut b = staggered(2, 100);
+    (0..2).for_each(|t| take_and_give(&mut b, t));
+    let row = row(&machine(2, 1), &b, "base").expect("runs");
+    let asks = OVERHEAD + message(5 * 8) + INTERRUPT + REQUEST;
+    // What must be seen, and that it is granted.
+    assert_eq!(row.lock, 4 * LOCAL + asks + OVERHEAD + message(16 + 32));
+    assert_eq!((row.interrupts.locks, row.interrupted), (1, 0), "thread 0 is over");
+}
+
+#[test]
+fn a_contended_lock_is_handed_over_when_it_is_given_up() {
+    let mut b = staggered(2, 1);
+    b.acquire(0, LOCK, 0);
+    let own = 0x300_0000;
+    (0..1000).for_each(|n| _ = b.read(0, own + 32 * n));
+    b.release(0, LOCK, 0);
+    take_and_give(&mut b, 1);
+    let row = row(&machine(2, 1), &b, "nil").expect("runs");
+    let given_up = LINE + LOCAL + 1000 * LINE;
+    // What must be seen leaves, and behind it the token, which changes a word and is answered.
+    let token = LOCAL + 2 * OVERHEAD + STANDS + message(32);
+    let (first, second) = (LOCAL + token + message(8), given_up + token - 2 * LINE + LOCAL);
+    assert_eq!(row.lock, first + second, "thread 1 asked behind its second line");
+}
+
+#[test]
+fn a_barrier() {
+    let mut b = staggered(2, 100);
+    b.barrier(BARRIER, 0..2);
+    let row = row(&machine(2, 1), &b, "nil").expect("runs");
+    // What was made, and behind it that one more has come; then node 1 knows that it is the last, asks what all have made, and opens for node 0.
+    let arrives = LOCAL + LEADER + 2 * OVERHEAD + STANDS_BEHIND_WORD + message(32) + message(8);
+    let opens = arrives + asked(16) + 2 * OVERHEAD + STANDS + message(32);
+    let (first, last) = (LINE, 101 * LINE);
+    assert_eq!(row.barrier, last + opens - first + opens + message(8));
+    assert_eq!(row.cycles, last + opens + message(8), "node 1 is told that node 0 was told");
+}
+
+/// Thread 1 writes two pairs of words of 4 bytes of a page whose home is node 0.
+fn written() -> Builder {
+    let mut b = staggered(2, 100);
+    b.write(0, PAGE).barrier(BARRIER, 0..2);
+    b.write(1, PAGE + 8).write(1, PAGE + 64).write(1, PAGE + 64).barrier(BARRIER, 0..2);
+    b
+}
+
+#[test]
+fn a_diff_that_is_deposited() {
+    let row = row(&machine(2, 1), &written(), "nil").expect("runs");
+    assert_eq!((row.counts.twins, row.counts.diffs, row.counts.runs), (1, 1, 2));
+    // A twin of 1024 words, all of which are compared, and the four that changed.
+    assert_eq!((row.work.twins, row.work.diffs), (10 * 1024, 10 * 1024 + 4 * 10));
+    assert_eq!((row.interrupts.all(), row.interrupted), (0, 0));
+}
+
+#[test]
+fn a_diff_that_is_sent_is_applied_by_the_home() {
+    let row = row(&machine(2, 1), &written(), "base").expect("runs");
+    assert_eq!((row.counts.twins, row.counts.diffs, row.counts.runs), (1, 1, 2));
+    assert_eq!(row.work.diffs, 10 * 1024 + 4 * 10 + 4 * 10);
+    assert_eq!((row.interrupts.diffs, row.interrupts.pages), (1, 1));
+}
+
+#[test]
+fn an_interrupt_takes_the_processor_from_its_program() {
+    let mut b = staggered(2, 0);
+    b.write(0, PAGE).barrier(BARRIER, 0..2);
+    let own = 0x300_0000;
+    (0..1000).for_each(|n| _ = b.read(0, own + 32 * n));
+    b.read(1, PAGE);
+    let row = row(&machine(2, 1), &b, "base").expect("runs");
+    // Delivered, a request served, the page sent.
+    assert_eq!((row.interrupted, row.work.handlers), (500 + REQUEST + OVERHEAD, 500 + REQUEST + OVERHEAD));
+    assert_eq!(row.interrupts.all(), 1);
 }

@@ -43,8 +43,8 @@ pub use costs::{CopyCost, Costs, Distances, GlobalMemory, LinearCost, Matrix};
 pub use limits::MachineError;
 pub use model::{AccessClass, Location, Machine, SingleRemote, Unit};
 pub use sections::{
-    Bandwidth, CacheGeometry, Caches, Coherence, HitCosts, Hits, Handlers, Hybrid, Measured, Misses, Network, Rates, ReadWrite, Reading,
-    Sections, Table, Tiers,
+    Bandwidth, CacheGeometry, Caches, Coherence, Handlers, HitCosts, Hits, Hybrid, Measured, Misses, Network, Rates,
+    ReadWrite, Reading, Sections, Table, Tiers,
 };
 pub use shape::Shape;
 pub use this::ThisMachine;

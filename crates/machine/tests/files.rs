@@ -46,6 +46,33 @@ fn documented_section_of_virtual_time_is_that_of_the_registry() {
 }
 
 #[test]
+fn documented_section_of_networks_is_that_of_the_registry_and_is_checked() {
+    let from = DOCS.find("```toml\n[network]").expect("the page has one") + "```toml\n".len();
+    let written: toml::Table = DOCS[from..from + DOCS[from..].find("```").expect("it ends")].parse().expect("TOML");
+    let machine = models::find("svm-achievable").expect("in the registry");
+    let text = machine.to_toml();
+    let ours: toml::Table = text.parse().expect("TOML");
+    assert_eq!(written["network"], ours["network"]);
+    assert_eq!(Machine::from_toml(&text), Ok(machine));
+    for (from, to, named) in [
+        ("cores = [4, ", "cores = [3, ", "cores"),
+        ("page_bytes = 4096", "page_bytes = 4095", "page_bytes"),
+        ("mhz = 200", "mhz = 0", "network.mhz"),
+        ("io = 500", "io = -1", "-1"),
+        ("occupancy = 1000", "occupancy = 99999999999", "network.occupancy"),
+        ("l2_bytes = 524288", "l2_bytes = 4096", "network.l2_bytes"),
+        ("line_bytes = 32", "line_bytes = 128", "network.line_bytes"),
+        ("packet_bytes = 4096", "packet_bytes = 0", "network.packet_bytes"),
+        ("twin = 10", "twin = 10000000", "network.handlers.twin"),
+        ("twin = 10", "twins = 10", "twins"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = Machine::from_toml(&text.replacen(from, to, 1)).expect_err("refused").to_string();
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
 fn documented_section_of_tiers_is_that_of_the_registry_and_is_checked() {
     let from = DOCS.find("```toml\n[tiers]").expect("the page has one") + "```toml\n".len();
     let written: toml::Table = DOCS[from..from + DOCS[from..].find("```").expect("it ends")].parse().expect("TOML");

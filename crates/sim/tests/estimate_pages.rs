@@ -95,22 +95,25 @@ fn nineteen_intervals_in_twenty_hold_the_evaluation_of_all_pages() {
     }
 }
 
-/// One page that all threads write costs more than all others together; most draws do not have it.
+/// One page that all threads write costs more than all others together; most draws do not have it. Ranges are of 95 %: not every one of many
+/// draws holds.
 #[test]
-fn a_page_that_costs_more_than_all_others_is_in_every_range() {
+fn a_page_that_costs_more_than_all_others_is_in_the_ranges() {
     let pages = 600;
     let mut refs = mixed(4, BASE, (pages, 40));
     refs.extend((0..40_000).map(|i| reference(i % 4, BASE + (pages - 1) * 4096 + u64::from(i % 8) * 64, Op::Write)));
     let drawn = Drawn::new(8, 4096).unwrap();
-    let mut missed = 0;
+    let (mut missed, mut good, mut all) = (0, 0, 0);
     for number in 0..if common::slow() { 100 } else { 16 } {
         let draw = PageDraw { displaced: number << 24, ..PageDraw::recorded(drawn, 0) };
         let (truth, found) = both("two-socket", &refs, (BASE, pages), draw);
         missed += u32::from(found.unlike > 20_000);
-        let (good, all) = held(&truth, &found);
-        assert_eq!(good, all, "{number}: {found:#?}");
+        let (g, a) = held(&truth, &found);
+        (good, all) = (good + g, all + a);
     }
     assert!(missed > 8, "{missed}");
+    println!("{good} of {all}");
+    assert!(good * 100 >= all * 95, "{good} of {all}");
 }
 
 #[test]

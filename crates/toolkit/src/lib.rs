@@ -7,7 +7,7 @@
 //! **Invariant:** nothing is computed here that another command needs too; every failure is a
 //! [`Failure`](homenode_command::Failure) that says whose fault it is and what to do.
 //!
-//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `quick`, `layout`, `capacity`, `sources`, `sim_memory`, `sim_tiers`,
+//! Reading order: [`families`], `record`, `import`, `maintain`, `info`, `report`, `quick`, `layout`, `capacity`, `sources`, `sim_memory`, `sim_cluster`, `sim_tiers`,
 //! [`topo`](mod@topo), [`doctor`](mod@doctor).
 //!
 //! ```
@@ -60,6 +60,7 @@ mod maintain;
 mod quick;
 mod record;
 mod report;
+mod sim_cluster;
 mod sim_memory;
 mod sim_tiers;
 mod sources;
@@ -77,6 +78,7 @@ pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, re
 pub use quick::{first_answer, has_some_pages, quick, quick_text};
 pub use record::{RecordDoc, default_output, drawn, record};
 pub use report::{ReportRequest, html, report, text};
+pub use sim_cluster::{SimClusterDoc, SimClusterRequest, sim_cluster};
 pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};
 pub use sim_tiers::{SimTiersDoc, SimTiersRequest, has_tiers, sim_tiers};
 pub use topo::{TopoDoc, TopoRequest, topo};

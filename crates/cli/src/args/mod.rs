@@ -15,7 +15,7 @@ pub(crate) use act::{Live, Migrate, Place, Run};
 pub(crate) use capture::{Compile, Import, Record};
 pub(crate) use machine::{Doctor, Topo};
 pub(crate) use read::{Compact, Export, List, Model, Order, Reading, Report, Reproduce};
-pub(crate) use sim::{Sim, SimMemory};
+pub(crate) use sim::{Sim, SimCluster, SimMemory};
 pub(crate) use study::{Sweep, SweepWorker};
 pub(crate) use svm::{Svm, SvmReplayArgs, SvmReportArgs, SvmRun};
 

@@ -6,6 +6,60 @@ use std::path::PathBuf;
 pub(crate) enum Sim {
     /// CC-NUMA, S-COMA and hybrids of both under memory pressure.
     Memory(SimMemory),
+    /// Shared virtual memory on a cluster: what faults, messages, interrupts and protocol cost.
+    Cluster(SimCluster),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  homenode sim cluster lu.hnt
+  homenode sim cluster lu.hnt --protocol base,dw,rf,dd,nil --nodes 4x4,8x2 --phase factor
+  homenode sim cluster lu.hnt --machine svm-best --page 8K
+  homenode sim cluster lu.hnt --csv > lu.csv
+
+The recording runs again on nodes that share no memory, by the protocol of `homenode svm run`: home-based lazy release
+consistency. Faults, twins, diffs and notices take time on processors; what goes to another node passes the bus of
+memory, I/O bus, network interface and link, each of which serves in order of arrival; requests interrupt processors
+where the step of the protocol has them do so. Inside a node caches are kept coherent over the bus.
+
+Every thread runs on a processor of its own, in order. Mutexes, reader-writer locks (as mutexes) and barriers (of all
+threads) are the protocol's; for everything else that synchronises threads wait as recorded, and nodes learn nothing
+of each other's writes by it. Pages that one node uses alone are none of the protocol's. A diff has the words that were
+written, also where they were written with what they were. Times are the model's; speedups are over the same
+references on one processor of the machine.
+
+The machine needs a [network] section (docs/machines.md).")]
+pub(crate) struct SimCluster {
+    /// Dataset.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dataset: PathBuf,
+    /// Steps of the protocol: base, dw, rf, dd, nil (genima).
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "base,genima")]
+    pub(crate) protocol: Vec<String>,
+    /// Shapes of the cluster: nodes x processors of each [default: the machine's]
+    #[arg(long, value_name = "SHAPES", value_delimiter = ',')]
+    pub(crate) nodes: Vec<String>,
+    /// Machine: a name (`homenode list machines`) or a TOML file.
+    #[arg(long, default_value = "svm-achievable")]
+    pub(crate) machine: String,
+    /// Bytes of a page, a power of two: 4K, 16K [default: the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = super::values::bytes)]
+    pub(crate) page: Option<u64>,
+    /// Threads to processors, as in `homenode report` [default: compact]
+    #[arg(long)]
+    pub(crate) map: Option<String>,
+    /// Count only this phase of the program; what precedes it is run all the same.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) phase: Option<String>,
+    /// Take the instructions between references so many times.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) gaps: f64,
+    /// Print the result as JSON.
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) json: bool,
+    /// Print the table as CSV.
+    #[arg(long)]
+    pub(crate) csv: bool,
 }
 
 #[derive(Args, Debug)]

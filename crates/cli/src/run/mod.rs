@@ -36,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Report(a) => report(a, quiet),
         Command::Sweep(a) => study::sweep(a, quiet),
         Command::Sim(Sim::Memory(a)) => study::sim_memory(a, quiet),
+        Command::Sim(Sim::Cluster(a)) => study::sim_cluster(a, quiet),
         Command::Place(a) => act::place(a, quiet),
         Command::Run(a) => act::run(a, quiet),
         Command::Migrate(a) => act::migrate(a, quiet),

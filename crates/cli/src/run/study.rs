@@ -1,6 +1,6 @@
 //! Commands that ask many questions at once.
 use super::{Done, print};
-use crate::args::{SimMemory, Sweep, SweepWorker};
+use crate::args::{SimCluster, SimMemory, Sweep, SweepWorker};
 use crate::progress::Bar;
 use homenode_command::Failure;
 use homenode_sweep::{Inline, StudySource, SweepRequest};
@@ -76,6 +76,21 @@ pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
         open: a.open,
     };
     let doc = homenode_toolkit::sim_memory(&request, &mut Bar::new(quiet))?;
+    shown((a.json, a.csv), [&|| doc.to_json(), &|| doc.to_csv(), &|| doc.to_text()])
+}
+
+pub(super) fn sim_cluster(a: SimCluster, quiet: bool) -> Done {
+    let request = homenode_toolkit::SimClusterRequest {
+        dataset: a.dataset,
+        protocols: a.protocol,
+        nodes: a.nodes,
+        machine: a.machine,
+        page: a.page,
+        map: a.map,
+        phase: a.phase,
+        gaps: a.gaps,
+    };
+    let doc = homenode_toolkit::sim_cluster(&request, &mut Bar::new(quiet))?;
     shown((a.json, a.csv), [&|| doc.to_json(), &|| doc.to_csv(), &|| doc.to_text()])
 }
 

@@ -84,11 +84,6 @@ impl<M: Memory> Engine<'_, '_, M> {
         }
     }
 
-    /// Whether the memory system sees to that something happens, when nothing does.
-    pub(super) fn idles(&mut self, now: u64) -> bool {
-        self.tell(now, |memory, effects| memory.idles(now, effects))
-    }
-
     /// Numbers of the suspended threads.
     pub(super) fn suspended(&self) -> String {
         let is_suspended = |t: &Thread| matches!(t.doing, Doing::Suspended { .. });

@@ -93,9 +93,6 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
                     self.wake(now);
                     continue;
                 }
-                if self.idles(now) {
-                    continue;
-                }
                 return self.stuck();
             };
             let time = next.time();

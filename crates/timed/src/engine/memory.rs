@@ -21,7 +21,7 @@ pub struct Access {
 pub struct Call {
     /// When it begins, not in the past.
     pub time: u64,
-    /// Its way; none: it ends at once.
+    /// Way through servers; none: it ends at once.
     pub path: Path,
     /// What the memory system knows it by.
     pub token: u32,
@@ -108,10 +108,6 @@ pub trait Memory {
     }
     /// One of its [`Call`]s is at its end.
     fn called(&mut self, _token: u32, _now: u64, _effects: &mut Effects) {}
-    /// Nothing happens any more, though threads are suspended. True if it sees to that something does.
-    fn idles(&mut self, _now: u64, _effects: &mut Effects) -> bool {
-        false
-    }
     /// From now on what this processor does is counted, or not.
     fn counting(&mut self, processor: u32, counts: bool);
 }

@@ -90,7 +90,11 @@ pub fn sim_memory(request: &SimMemoryRequest, progress: &mut dyn Progress) -> Re
         gaps: request.gaps,
         open: request.open.clone(),
         instructions: known,
-        notes: left_out.iter().map(|e| format!("left out: {e}")).chain(notes(&reader, known, &rows[0])).collect(),
+        notes: left_out
+            .iter()
+            .map(|e| format!("left out: {e}"))
+            .chain(notes(&reader, known, rows[0].recorded_objects))
+            .collect(),
         layout: LayoutDoc::new(layout),
         relations: relations(&rows, layout),
         rows: doc::relative(rows),
@@ -168,7 +172,7 @@ fn pressures(words: &[String]) -> Result<Vec<u32>, Failure> {
     Ok(all)
 }
 
-fn refuse_unknown_phase(reader: &DatasetReader, phase: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_unknown_phase(reader: &DatasetReader, phase: &str) -> Result<(), Failure> {
     let mut known: Vec<String> = Vec::new();
     for e in reader.events() {
         if let EventKind::PhaseBegin { name } = &e.kind
@@ -185,7 +189,7 @@ fn refuse_unknown_phase(reader: &DatasetReader, phase: &str) -> Result<(), Failu
 }
 
 /// What the result does not rest on.
-fn notes(reader: &DatasetReader, known: Known, row: &Row) -> Vec<String> {
+pub(crate) fn notes(reader: &DatasetReader, known: Known, recorded_objects: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let threads = (0..reader.threads()).filter(|&t| reader.refs(t) > 0).count();
     let syncs = || reader.events().iter().filter_map(|e| e.kind.sync());
@@ -212,9 +216,8 @@ fn notes(reader: &DatasetReader, known: Known, row: &Row) -> Vec<String> {
             "instructions between references are estimated: the shortest way through the machine code".to_owned(),
         );
     }
-    if row.recorded_objects > 0 {
-        let n = row.recorded_objects;
-        notes.push(format!("{n} locks or barriers are granted in their recorded order: granted anew, threads waited for each other in a circle"));
+    if recorded_objects > 0 {
+        notes.push(format!("{recorded_objects} locks or barriers are granted in their recorded order: granted anew, threads waited for each other in a circle"));
     }
     notes
 }

@@ -1,0 +1,101 @@
+//! Programs that do everything, by every step of the protocol, on clusters of every shape.
+use homenode_base::Rng;
+use homenode_cluster::{ClusterError, Question, Row, run};
+use homenode_hlrc::steps;
+use homenode_machine::{Machine, models};
+use homenode_synthetic::Builder;
+use homenode_timed::engine::{Gaps, Options};
+use homenode_trace::{DatasetReader, Merged, TraceError};
+
+const PAGES: u64 = 6;
+const SHARED: u64 = 0x10_0000;
+const BARRIER: u64 = 0x9000;
+
+/// Threads that refer to shared pages and their own, with and without locks, between barriers.
+fn random(seed: u64, threads: u32) -> DatasetReader {
+    let (mut rng, mut b) = (Rng::new(seed), Builder::new(threads));
+    (0..threads).for_each(|t| _ = b.read(t, 0x200_0000 + 0x1_0000 * u64::from(t)));
+    for _ in 0..4 {
+        for _ in 0..30 * threads {
+            let t = rng.below(threads.into()) as u32;
+            step(&mut b, &mut rng, t);
+        }
+        b.barrier(BARRIER, 0..threads);
+    }
+    b.open().expect("valid")
+}
+
+fn step(b: &mut Builder, rng: &mut Rng, t: u32) {
+    let address = SHARED + 4096 * rng.below(PAGES) + 8 * rng.below(512);
+    match rng.below(8) {
+        0 => {
+            let lock = 0x8000 + 64 * rng.below(3);
+            b.acquire(t, lock, 0).read(t, address).write(t, address).release(t, lock, 0);
+        }
+        1..4 => _ = b.write(t, address),
+        4 => _ = b.write(t, 0x200_0000 + 0x1_0000 * u64::from(t) + 32 * rng.below(600)),
+        _ => _ = b.read(t, address),
+    }
+}
+
+/// Some instructions between references.
+struct Some;
+
+impl Gaps for Some {
+    fn before(&mut self, r: &Merged, index: u64) -> Result<u32, TraceError> {
+        Ok(((r.addr / 8 + index) % 7) as u32)
+    }
+}
+
+fn machine(name: &str, (nodes, processors): (usize, u16)) -> Machine {
+    let mut machine = models::find(name).expect("in the registry");
+    machine.shape.cores = vec![processors; nodes];
+    machine
+}
+
+fn row(machine: &Machine, data: &DatasetReader, step: &steps::Step, hits_max: usize) -> Result<Row, ClusterError> {
+    let question = Question { machine, map: None, options: Options { hits_max, phase: None } };
+    run(&question.bind(data, Some)?, step, || Some)
+}
+
+#[test]
+fn runs_of_hits_are_single_steps() {
+    for (seed, shape) in [(1, (2, 1)), (2, (2, 2)), (3, (4, 1)), (4, (1, 4)), (5, (3, 2))] {
+        let data = random(seed, shape.0 as u32 * u32::from(shape.1));
+        for step in steps::ALL {
+            let machine = machine("svm-achievable", shape);
+            let fast = row(&machine, &data, step, usize::MAX).expect("runs");
+            let slow = row(&machine, &data, step, 1).expect("runs");
+            assert_eq!(fast, slow, "seed {seed}, {}", step.name);
+            let spent =
+                fast.compute + fast.local + fast.data + fast.lock + fast.barrier + fast.other + fast.interrupted;
+            let all = fast.cycles * u64::from(fast.nodes) * u64::from(fast.processors);
+            assert_eq!(spent + fast.idle, all, "all time is of some kind: seed {seed}, {}", step.name);
+            assert_eq!(fast.other, 0, "seed {seed}, {}: locks and barriers are all that is waited for", step.name);
+        }
+    }
+}
+
+#[test]
+fn better_communication_is_not_slower_and_one_node_needs_none() {
+    let data = random(7, 4);
+    for step in steps::ALL {
+        let cycles = |name| row(&machine(name, (2, 2)), &data, step, usize::MAX).expect("runs").cycles;
+        let [achievable, best, ideal] = ["svm-achievable", "svm-best", "svm-ideal"].map(cycles);
+        assert!(ideal < best && best < achievable, "{}: {ideal} {best} {achievable}", step.name);
+        let alone = row(&machine("svm-achievable", (1, 4)), &data, step, usize::MAX).expect("runs");
+        assert_eq!((alone.data, alone.counts.messages, alone.shared_pages, alone.interrupts.all()), (0, 0, 0, 0));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let data = random(1, 4);
+    let refused = |name: &str, shape| {
+        let question = Question { machine: &machine(name, shape), map: None, options: Options::default() };
+        question.bind(&data, Some).map(|_| ()).expect_err("refused").to_string()
+    };
+    let barrier = refused("svm-achievable", (4, 2));
+    assert!(barrier.contains("barrier 0x9000 takes 4 threads, and the cluster has 8 processors"), "{barrier}");
+    assert!(refused("numa", (4, 1)).contains("no [network] section"));
+}

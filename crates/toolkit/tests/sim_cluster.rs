@@ -1,0 +1,113 @@
+//! `homenode sim cluster`: the document, what it counts, and what is refused.
+mod support;
+use homenode_command::Class;
+use homenode_synthetic::Builder;
+use homenode_toolkit::{SimClusterRequest, sim_cluster};
+use homenode_trace::{EventKind, Sampling};
+use tempfile::TempDir;
+
+fn dataset(program: &Builder) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    support::write(&program.store(), folder.path());
+    folder
+}
+
+fn request(folder: &TempDir) -> SimClusterRequest {
+    SimClusterRequest {
+        dataset: folder.path().to_owned(),
+        protocols: vec!["base".to_owned(), "genima".to_owned()],
+        nodes: Vec::new(),
+        machine: "svm-achievable".to_owned(),
+        page: None,
+        map: None,
+        phase: None,
+        gaps: 1.0,
+    }
+}
+
+/// Sixteen threads that fill pages of their own, and then read each other's.
+fn program() -> Builder {
+    let mut b = Builder::new(16);
+    for (phase, shift) in [("fill", 0u32), ("use", 5)] {
+        (0..16).for_each(|t| _ = b.event(t, EventKind::PhaseBegin { name: phase.to_owned() }));
+        for i in 0..256 {
+            (0..16u32).for_each(|t| {
+                let address = 0x10_0000 + u64::from((t + shift) % 16) * 4096 + 16 * i;
+                if shift == 0 {
+                    b.write(t, address)
+                } else {
+                    b.read(t, address)
+                };
+            });
+        }
+        b.barrier(0x9000, 0..16);
+        (0..16).for_each(|t| _ = b.event(t, EventKind::PhaseEnd { name: phase.to_owned() }));
+    }
+    b
+}
+
+#[test]
+fn every_protocol_has_a_row_a_shape() {
+    let folder = dataset(&program());
+    let asked = SimClusterRequest { nodes: vec!["4x4".into(), "16x1".into()], ..request(&folder) };
+    let doc = sim_cluster(&asked, &mut ()).expect("runs");
+    let rows: Vec<_> = doc.rows.iter().map(|r| (r.row.nodes, r.row.processors, r.row.protocol)).collect();
+    assert_eq!(rows, [(4, 4, "base"), (4, 4, "nil"), (16, 1, "base"), (16, 1, "nil")]);
+    // Each thread fetches the page of the one five further on: always from another node.
+    assert_eq!(doc.rows.iter().map(|r| r.row.counts.fetches).collect::<Vec<_>>(), [16; 4]);
+    let interrupts = doc.rows.iter().map(|r| (r.row.interrupts.pages, r.row.interrupts.all()));
+    assert_eq!(interrupts.collect::<Vec<_>>(), [(16, 16), (0, 0), (16, 16), (0, 0)]);
+    assert_eq!(doc.to_json(), sim_cluster(&asked, &mut ()).expect("runs").to_json(), "the same every time");
+    assert_eq!(doc.to_csv().lines().count(), 1 + doc.rows.len());
+    let text = doc.to_text();
+    for word in ["speedup", "mprotect", "invalidations", "I/O bus", "16x1"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test]
+fn a_phase_counts_alone_and_larger_pages_are_fewer() {
+    let folder = dataset(&program());
+    let row = |change: fn(&mut SimClusterRequest)| {
+        let mut asked = SimClusterRequest { protocols: vec!["nil".into()], ..request(&folder) };
+        change(&mut asked);
+        sim_cluster(&asked, &mut ()).expect("runs").rows.remove(0).row
+    };
+    let whole = row(|_| {});
+    let [fill, used] = [row(|r| r.phase = Some("fill".into())), row(|r| r.phase = Some("use".into()))];
+    assert_eq!(fill.compute + used.compute, whole.compute);
+    assert_eq!(fill.data + used.data, whole.data);
+    assert!(fill.cycles < whole.cycles && used.cycles < whole.cycles);
+    let large = row(|r| r.page = Some(16384));
+    assert_eq!((whole.shared_pages, large.shared_pages), (16, 4));
+    assert!(large.compute > 0 && row(|r| r.gaps = 3.0).sequential > whole.sequential - 1);
+}
+
+/// What is asked for, changed.
+type Change = fn(&mut SimClusterRequest);
+
+#[test]
+fn what_cannot_be_run_is_refused_with_the_reason() {
+    let folder = dataset(&program());
+    let cases: [(Change, &str); 9] = [
+        (|r| r.protocols = vec!["hlrc".into()], "known are base, dw, rf, dd, nil"),
+        (|r| r.nodes = vec!["4".into()], "nodes x processors"),
+        (|r| r.nodes = vec!["0x4".into()], "nodes x processors"),
+        (|r| r.nodes = vec!["65x1".into()], "at most 64x64"),
+        (|r| r.nodes = vec!["4x5".into()], "barrier 0x9000 takes 16 threads, and the cluster has 20 processors"),
+        (|r| r.machine = "numa".into(), "[network]"),
+        (|r| r.page = Some(4095), "--page"),
+        (|r| r.phase = Some("sort".into()), "known are fill, use"),
+        (|r| r.gaps = f64::NAN, "--gaps"),
+    ];
+    for (change, word) in cases {
+        let mut asked = request(&folder);
+        change(&mut asked);
+        let failure = sim_cluster(&asked, &mut ()).expect_err("refused");
+        assert!(failure.class == Class::Usage && failure.to_string().contains(word), "{failure}");
+    }
+    let mut few = program();
+    let folder = dataset(few.sampled(Sampling::default()));
+    let failure = sim_cluster(&request(&folder), &mut ()).expect_err("sampled");
+    assert!(failure.class == Class::Input && failure.to_string().contains("sampled"), "{failure}");
+}

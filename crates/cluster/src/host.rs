@@ -170,7 +170,7 @@ impl Host for Thread {
                     let (node, page) = (self.me.0, (at / words) as u32);
                     self.world.out.borrow_mut().lost.push(Lost { node, page, lines: line..line + 1, whole: true });
                 }
-                0
+                self.world.contents.as_ref().map_or(0, |c| does.on(c.word(self.me.index(), at)))
             }
         }
     }
@@ -178,6 +178,7 @@ impl Host for Thread {
         let words = self.node().cluster.page_words as u64 * HALVES;
         self.work(self.world.net.handlers.twin * words, |w| &mut w.twins);
         self.node().written.borrow_mut()[page.index()] = None;
+        self.world.contents.iter().for_each(|c| c.make_twin(self.me.index(), page));
     }
     fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool {
         let written = self.node().written.borrow();
@@ -200,6 +201,9 @@ impl Host for Thread {
             (mask, mask)
         });
         self.world.run_words.set(halves);
+        if let Some(contents) = &self.world.contents {
+            return contents.changed(self.me.index(), page, from, run);
+        }
         true
     }
     fn allow(&self, pages: Range<u32>, access: Access) {
@@ -257,21 +261,40 @@ impl Host for Thread {
     async fn get_pages(&self, node: NodeId, word: usize, words: &mut [u64], pages: Range<u32>) {
         let (count, stamps) = (u64::from(pages.end - pages.start), words.len());
         let page_bytes = self.node().cluster.page_words as u64 * WORD_BYTES;
-        let look = move |_: &Rc<World>, n: &Node| {
-            n.region[word..word + stamps].iter().map(|w| w.load(Ordering::Relaxed)).collect::<Vec<u64>>()
+        let wanted = pages.clone();
+        let look = move |world: &Rc<World>, n: &Node| {
+            let stamps = n.region[word..word + stamps].iter().map(|w| w.load(Ordering::Relaxed)).collect::<Vec<u64>>();
+            let page = |p: u32| world.contents.as_ref().map(|c| c.page(n.cluster.me.index(), PageId(p)));
+            (stamps, wanted.filter_map(page).collect::<Vec<_>>())
         };
         let bytes = WORD_BYTES * stamps as u64 + count * page_bytes;
-        words.copy_from_slice(&self.asked(node, (bytes, false), look).await);
+        let (found, contents) = match self.world.local_faults {
+            true => look(&self.world, &self.world.nodes[node.index()]),
+            false => self.asked(node, (bytes, false), look).await,
+        };
+        words.copy_from_slice(&found);
+        for (page, words) in pages.zip(contents) {
+            self.world.contents.iter().for_each(|c| c.put_page(self.me.index(), PageId(page), &words));
+        }
     }
-    async fn put_page(&self, node: NodeId, _: PageId) {
+    async fn put_page(&self, node: NodeId, page: PageId) {
         let bytes = self.node().cluster.page_words as u64 * WORD_BYTES;
-        self.change(node, bytes, true, |_, _| {});
+        let contents = self.world.contents.as_ref().map(|c| c.page(self.me.index(), page));
+        self.change(node, bytes, true, move |world, n| {
+            if let (Some(c), Some(words)) = (&world.contents, contents) {
+                c.put_page(n.cluster.me.index(), page, &words);
+            }
+        });
     }
     async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
         let bytes = run.iter().map(|(_, mask)| u64::from(mask.count_ones() / 8)).sum();
         let first = first_word as u64 * WORD_BYTES / self.world.net.line_bytes;
         let last = (first_word + run.len() - 1) as u64 * WORD_BYTES / self.world.net.line_bytes;
+        let contents = self.world.contents.is_some().then(|| run.to_vec());
         self.change(node, bytes, false, move |world, n| {
+            if let (Some(c), Some(run)) = (&world.contents, contents) {
+                c.put_run(n.cluster.me.index(), page, first_word, &run);
+            }
             let lost = Lost { node: n.cluster.me.0, page: page.0, lines: first..last + 1, whole: true };
             world.out.borrow_mut().lost.push(lost);
         });
@@ -316,7 +339,13 @@ impl Host for Thread {
         }
         self.node().counts.borrow_mut().add(what, times);
     }
-    fn count_at(&self, _: PageId, what: Count, times: u64) {
+    fn count_at(&self, page: PageId, what: Count, times: u64) {
+        let at = match what {
+            Count::Fetch => Some(0),
+            Count::Invalidation => Some(1),
+            _ => None,
+        };
+        at.into_iter().for_each(|at| self.world.of_pages.borrow_mut()[page.index()][at] += times);
         self.count(what, times);
     }
     fn diffing(&self, begins: bool) {

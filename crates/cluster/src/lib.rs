@@ -5,11 +5,12 @@
 //!
 //! **Invariant:** pure; the protocol sees neither clock nor network, and the same recording, machine and options give the same times everywhere.
 //!
-//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `world` (tasks, messages, interrupts),
-//! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], [`run`], `sequential` (the same program on one processor).
+//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `contents` (to check by), `world` (tasks, messages, interrupts),
+//! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], [`run`], [`WhatIf`] (clusters of which one thing is another one), `sequential` (one processor).
 #![forbid(unsafe_code)]
 
 mod caches;
+mod contents;
 mod error;
 mod fabric;
 mod host;
@@ -20,8 +21,10 @@ mod sequential;
 mod system;
 #[cfg(test)]
 mod tests;
+mod what_if;
 mod world;
 
 pub use error::ClusterError;
-pub use row::{Counts, Interrupts, Row, Server, Work};
+pub use row::{Counts, Interrupts, PageWaits, Row, Server, SyncWaits, Work};
 pub use run::{Bound, Question, run};
+pub use what_if::{NAMED, Named, PARAMETERS, Parameter, WhatIf};

@@ -146,6 +146,34 @@ pub struct Server {
     pub busiest: u64,
 }
 
+/// What threads waited for a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageWaits {
+    /// Flat address of its first byte.
+    pub flat: u64,
+    /// Cycles that threads waited.
+    pub waited: u64,
+    /// Faults.
+    pub faults: u64,
+    /// Times that it came from its home.
+    pub fetches: u64,
+    /// Times that nodes gave it up because another one wrote it.
+    pub invalidations: u64,
+}
+
+/// What threads waited at a lock or barrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SyncWaits {
+    /// Address space and address.
+    pub object: (u32, u64),
+    /// Whether it is a barrier.
+    pub is_barrier: bool,
+    /// Cycles that threads waited, and gave it up.
+    pub waited: u64,
+    /// Times that it was taken, or that threads came.
+    pub times: u64,
+}
+
 /// What came of a recording on a cluster. Times are cycles, those of threads of all of them together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
@@ -183,10 +211,20 @@ pub struct Row {
     pub interrupts: Interrupts,
     /// Buses, interfaces and links.
     pub servers: Vec<Server>,
+    /// Pages that threads waited for.
+    #[serde(skip)]
+    pub pages: Vec<PageWaits>,
+    /// Locks and barriers.
+    #[serde(skip)]
+    pub synchronisation: Vec<SyncWaits>,
     /// Pages that nodes share.
     pub shared_pages: u64,
     /// Pages that one node has alone.
     pub private_pages: u64,
+    /// Words of 4 bytes of shared pages that were read, if that was checked.
+    pub read: Option<u64>,
+    /// Words among them that were not what was written last: data races, or a protocol that is wrong.
+    pub stale: Option<u64>,
     /// References.
     pub refs: u64,
     /// Busy-wait references left out.

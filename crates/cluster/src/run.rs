@@ -5,6 +5,7 @@ use crate::pages::Pages;
 use crate::row::{Counts, Interrupts, Row, Server, Work};
 use crate::sequential;
 use crate::system::System;
+use crate::what_if::{Named, WhatIf};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
@@ -29,6 +30,8 @@ pub struct Question<'m> {
     pub map: Option<MapRule>,
     /// How to run.
     pub options: Options,
+    /// Whether pages have contents, so that reads can be checked: [`Row::read`] and [`Row::stale`].
+    pub checks: bool,
 }
 
 /// A recording bound to a cluster: who runs where, what is shared, and how long one processor takes.
@@ -38,12 +41,32 @@ pub struct Bound<'d> {
     bindings: Vec<ThreadBinding>,
     net: Network,
     options: Options,
+    checks: bool,
     nodes: u16,
     threads: u16,
     page_words: usize,
     pages: Arc<Pages>,
     slots: Arc<HashMap<Object, u32>>,
     sequential: u64,
+    /// What is another one than on the machine.
+    what_ifs: Vec<WhatIf>,
+}
+
+impl Bound<'_> {
+    /// A copy of the recording's binding for a cluster of which some things are others. Speedups stay over one processor of the machine as it is.
+    #[must_use]
+    pub fn with(&self, what_ifs: &[WhatIf]) -> Bound<'_> {
+        Bound {
+            data: self.data,
+            bindings: self.bindings.clone(),
+            net: self.net.clone(),
+            options: self.options.clone(),
+            pages: self.pages.clone(),
+            slots: self.slots.clone(),
+            what_ifs: what_ifs.to_vec(),
+            ..*self
+        }
+    }
 }
 
 impl Question<'_> {
@@ -71,12 +94,14 @@ impl Question<'_> {
             bindings,
             net,
             options: self.options.clone(),
+            checks: self.checks,
             nodes: nodes as u16,
             threads: machine.shape.cores[0],
             page_words: machine.shape.page_bytes as usize / size_of::<u64>(),
             pages: Arc::new(pages),
             slots: Arc::new(slots),
             sequential,
+            what_ifs: Vec::new(),
         })
     }
 }
@@ -114,14 +139,17 @@ fn run_boxed<'g>(
     step: &Step,
     gaps: &mut dyn FnMut() -> Box<dyn Gaps + 'g>,
 ) -> Result<Row, ClusterError> {
-    let Bound { data, bindings, net, options, pages, slots, .. } = bound;
+    let Bound { data, bindings, options, pages, slots, .. } = bound;
+    let (mut net, mut step) = (bound.net.clone(), *step);
+    bound.what_ifs.iter().for_each(|w| w.apply(&mut net, &mut step));
+    let local_faults = bound.what_ifs.iter().any(|w| matches!(w, WhatIf::Named(Named::LocalFaults)));
     let mut cluster = Cluster {
         me: NodeId(0),
         nodes: bound.nodes,
         threads: bound.threads,
         pages: (pages.flats.len() as u32).max(1),
         page_words: bound.page_words,
-        step: *step,
+        step,
         homes: Homes::FirstTouch,
         alone: false,
         log: LOG,
@@ -135,9 +163,12 @@ fn run_boxed<'g>(
         extra: 0,
     };
     cluster.inbox = cluster.least_inbox();
-    let make = || Ok::<_, ClusterError>((System::new(net, cluster, pages.clone(), slots.clone()), gaps()));
+    let make = || {
+        let system = System::new((&net, local_faults, bound.checks), cluster, pages.clone(), slots.clone());
+        Ok::<_, ClusterError>((system, gaps()))
+    };
     let done = simulate(data, bindings, options, make)?;
-    Ok(row(bound, step, &done))
+    Ok(row(bound, &step, &done))
 }
 
 fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
@@ -170,8 +201,12 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         counts,
         interrupts,
         servers: servers(&done.waits),
+        pages: done.memory.pages_waited_for(),
+        synchronisation: done.memory.synchronisation(),
         shared_pages: bound.pages.flats.len() as u64,
         private_pages: bound.pages.private,
+        read: done.memory.world.contents.as_ref().map(|c| c.read.get()),
+        stale: done.memory.world.contents.as_ref().map(|c| c.stale.get()),
         refs: done.refs,
         spins: done.spins,
         recorded_objects: done.recorded_objects,

@@ -3,6 +3,7 @@ use crate::caches::{Brought, Caches, Found, NONE_PAGE, WriteBuffer};
 use crate::fabric::Fabric;
 use crate::host;
 use crate::pages::Pages;
+use crate::row::{PageWaits, SyncWaits};
 use crate::world::World;
 use hashbrown::HashMap;
 use homenode_hlrc::cluster::{Cluster, PageId};
@@ -16,9 +17,12 @@ use std::sync::Arc;
 /// What a processor waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
-    Data,
-    Lock,
-    Barrier,
+    /// A page.
+    Data(u32),
+    /// A lock, by its slot; whether it is taken, and not given up.
+    Lock(u32, bool),
+    /// A barrier, by its slot.
+    Barrier(u32),
 }
 
 /// What is kept of a processor.
@@ -29,8 +33,6 @@ struct Processor {
     /// What it waits for, and since when.
     waiting: (Waiting, u64),
     counts: bool,
-    lock: u64,
-    barrier: u64,
     /// Locks that it has, and how many times.
     held: HashMap<u32, u32>,
 }
@@ -46,22 +48,32 @@ pub(crate) struct System {
     gathered: HashMap<(u16, u32), u32>,
     brought: Brought,
     line_shift: u32,
+    /// Cycles waited for each page, and faults.
+    page_waits: Vec<[u64; 2]>,
+    /// Of each slot: whether it is a barrier, cycles waited, times.
+    slot_waits: Vec<(bool, u64, u64)>,
 }
 
 impl System {
-    pub(crate) fn new(net: &Network, like: Cluster, pages: Arc<Pages>, slots: Arc<HashMap<Object, u32>>) -> System {
+    /// `local_faults`: pages are there when they are touched. `checks`: they have contents.
+    pub(crate) fn new(
+        (net, local_faults, checks): (&Network, bool, bool),
+        like: Cluster,
+        pages: Arc<Pages>,
+        slots: Arc<HashMap<Object, u32>>,
+    ) -> System {
         let count = like.all_threads() as usize;
         let processor = || Processor {
             page: (u64::MAX, NONE_PAGE),
             writes: WriteBuffer::default(),
-            waiting: (Waiting::Data, 0),
+            waiting: (Waiting::Data(NONE_PAGE), 0),
             counts: true,
-            lock: 0,
-            barrier: 0,
             held: HashMap::new(),
         };
         System {
-            world: World::new(net.clone(), like, host::task),
+            page_waits: vec![[0; 2]; like.pages as usize],
+            slot_waits: vec![(false, 0, 0); like.slots as usize],
+            world: World::new((net.clone(), local_faults, checks), like, host::task),
             pages,
             slots,
             caches: Caches::new(net, count, like.threads.into()),
@@ -74,7 +86,48 @@ impl System {
 
     /// Cycles that processors spent on locks, and on barriers.
     pub(crate) fn synchronised(&self) -> [u64; 2] {
-        self.processors.iter().fold([0, 0], |sum, p| [sum[0] + p.lock, sum[1] + p.barrier])
+        let of = |barriers: bool| self.slot_waits.iter().filter(|s| s.0 == barriers).map(|s| s.1).sum();
+        [of(false), of(true)]
+    }
+    /// Pages that were waited for.
+    pub(crate) fn pages_waited_for(&self) -> Vec<PageWaits> {
+        let of_pages = self.world.of_pages.borrow();
+        let page = |(page, [waited, faults]): (usize, &[u64; 2])| {
+            let [fetches, invalidations] = of_pages[page];
+            let flat = self.pages.flats.get(page)? << self.pages.shift;
+            (*faults > 0).then_some(PageWaits { flat, waited: *waited, faults: *faults, fetches, invalidations })
+        };
+        self.page_waits.iter().enumerate().filter_map(page).collect()
+    }
+    /// Locks and barriers, in the order of their slots.
+    pub(crate) fn synchronisation(&self) -> Vec<SyncWaits> {
+        let mut all = vec![SyncWaits::default(); self.slots.len()];
+        for (object, slot) in self.slots.iter() {
+            let (is_barrier, waited, times) = self.slot_waits[*slot as usize];
+            all[*slot as usize] = SyncWaits { object: *object, is_barrier, waited, times };
+        }
+        all
+    }
+
+    /// A processor has waited.
+    fn waited(&mut self, processor: u32, until: u64) {
+        let p = &self.processors[processor as usize];
+        if !p.counts {
+            return;
+        }
+        let took = until - p.waiting.1;
+        let (slot, is_barrier, is_one) = match p.waiting.0 {
+            Waiting::Data(page) => {
+                let [waited, faults] = &mut self.page_waits[page as usize];
+                (*waited, *faults) = (*waited + took, *faults + 1);
+                return;
+            }
+            Waiting::Lock(slot, takes) => (slot, false, takes),
+            Waiting::Barrier(slot) => (slot, true, true),
+        };
+        let (barrier, waited, times) = &mut self.slot_waits[slot as usize];
+        *barrier = is_barrier;
+        (*waited, *times) = (*waited + took, *times + u64::from(is_one));
     }
 
     /// Number of the page of a line.
@@ -86,10 +139,19 @@ impl System {
         }
         last.1
     }
-    fn wrote(&self, processor: u32, page: u32, line: u64, words: u16) {
+    /// The program refers to words of a line, which it may.
+    fn refers(&self, a: Access, page: u32) {
+        if page == NONE_PAGE {
+            return;
+        }
         let lines = 1usize << (self.pages.shift - self.line_shift);
-        let node = &self.world.nodes[self.world.node_of(processor).index()];
-        node.wrote(page, line as usize & (lines - 1), lines, words);
+        let (node, line) = (self.world.node_of(a.processor).index(), a.line as usize & (lines - 1));
+        if a.writes {
+            self.world.nodes[node].wrote(page, line, lines, a.words);
+        }
+        if let Some(contents) = &self.world.contents {
+            contents.refer(node, page, line, a.words, a.writes);
+        }
     }
 
     fn begin(&mut self, processor: u32, waiting: Waiting, operation: Operation, owed: u64) {
@@ -103,16 +165,13 @@ impl System {
         let mut out = self.world.out.borrow_mut();
         fx.calls.append(&mut out.calls);
         fx.stolen.append(&mut out.stolen);
-        for (processor, time) in out.resumed.drain(..) {
-            let p = &mut self.processors[processor as usize];
-            let took = if p.counts { time - p.waiting.1 } else { 0 };
-            match p.waiting.0 {
-                Waiting::Data => {}
-                Waiting::Lock => p.lock += took,
-                Waiting::Barrier => p.barrier += took,
-            }
-            fx.resumed.push((processor, time));
+        let resumed = std::mem::take(&mut out.resumed);
+        drop(out);
+        for &(processor, time) in &resumed {
+            self.waited(processor, time);
         }
+        fx.resumed.extend(resumed);
+        let mut out = self.world.out.borrow_mut();
         for lost in out.lost.drain(..) {
             let first = self.pages.flats[lost.page as usize] << (self.pages.shift - self.line_shift);
             let lines = first + lost.lines.start..first + lost.lines.end;
@@ -135,6 +194,7 @@ impl System {
             Found::Upgrade => fabric.upgrade(node),
             Found::Memory => fabric.line(node),
         };
+        self.refers(a, page);
         if !a.writes {
             fx.first = way;
             return;
@@ -146,7 +206,6 @@ impl System {
         if stalls > 0 {
             fx.first = Path::default().delay(u32::try_from(stalls).unwrap_or(u32::MAX));
         }
-        self.wrote(a.processor, page, a.line, a.words);
     }
 
     /// A processor takes a lock, or gives it up. Whether there is nothing to do but to go on.
@@ -159,7 +218,7 @@ impl System {
             false => (Operation::Release { slot }, before != 1),
         };
         if !is_done {
-            self.begin(processor, Waiting::Lock, operation, self.world.net.handlers.local);
+            self.begin(processor, Waiting::Lock(slot, takes), operation, self.world.net.handlers.local);
         }
         is_done
     }
@@ -172,11 +231,14 @@ impl System {
         *gathered = (*gathered + 1) % threads;
         let h = &self.world.net.handlers;
         let owed = h.local + if *gathered == 0 { h.leader } else { 0 };
-        self.begin(processor, Waiting::Barrier, Operation::Barrier { slot }, owed);
+        self.begin(processor, Waiting::Barrier(slot), Operation::Barrier { slot }, owed);
     }
 }
 
 impl Memory for System {
+    const LOOKS_AT_WORDS: bool = true;
+    const GOES_ON: bool = true;
+
     fn processors(&self) -> u32 {
         self.processors.len() as u32
     }
@@ -192,8 +254,8 @@ impl Memory for System {
     }
     #[inline]
     fn touched(&mut self, a: Access) {
-        if a.writes {
-            self.wrote(a.processor, self.caches.page(a.processor, a.line), a.line, a.words);
+        if a.writes || self.world.contents.is_some() {
+            self.refers(a, self.caches.page(a.processor, a.line));
         }
     }
     fn miss(&mut self, a: Access, now: u64, fx: &mut Effects) {
@@ -205,7 +267,7 @@ impl Memory for System {
             if may < if a.writes { May::Write } else { May::Read } {
                 fx.suspends = true;
                 let operation = Operation::Fault { page: PageId(page), write: a.writes };
-                self.begin(a.processor, Waiting::Data, operation, self.world.net.handlers.fault);
+                self.begin(a.processor, Waiting::Data(page), operation, self.world.net.handlers.fault);
                 return self.tell(fx);
             }
         }

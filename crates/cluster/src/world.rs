@@ -2,7 +2,7 @@
 //!
 //! A task is polled when something it waits for has happened. What it computes meanwhile are cycles that it owes: what it sends leaves so
 //! much later, and so much later it goes on or is over. Its changes of the node's own words are seen at once.
-use crate::caches::NONE_PAGE;
+use crate::contents::Contents;
 use crate::fabric::Fabric;
 use crate::row::{Counts, Interrupts, Work};
 use homenode_base::NodeId;
@@ -102,6 +102,10 @@ struct Joined {
 
 pub(crate) struct World {
     as_task: AsTask,
+    /// Whether pages are there when they are touched.
+    pub(crate) local_faults: bool,
+    /// Contents of pages, if they are to be checked.
+    pub(crate) contents: Option<Contents>,
     pub(crate) net: Network,
     pub(crate) fabric: Fabric,
     pub(crate) nodes: Vec<Node>,
@@ -111,6 +115,8 @@ pub(crate) struct World {
     /// Cycles that the task which is polled has computed since.
     pub(crate) debt: Cell<u64>,
     pub(crate) current: Cell<usize>,
+    /// Fetches and invalidations of each page.
+    pub(crate) of_pages: RefCell<Vec<[u64; 2]>>,
     /// Words of the run of changed words that was found last.
     pub(crate) run_words: Cell<u64>,
     slots: RefCell<Vec<Slot>>,
@@ -133,7 +139,7 @@ pub(crate) fn zeros(words: usize) -> Vec<AtomicU64> {
 
 impl World {
     /// Nodes that are all like this one.
-    pub(crate) fn new(net: Network, like: Cluster, as_task: AsTask) -> Rc<World> {
+    pub(crate) fn new((net, local_faults, checks): (Network, bool, bool), like: Cluster, as_task: AsTask) -> Rc<World> {
         let (nodes, pages) = (usize::from(like.nodes), like.pages as usize);
         let node = |me| {
             let cluster = Cluster { me: NodeId(me), ..like };
@@ -154,6 +160,11 @@ impl World {
         };
         Rc::new(World {
             as_task,
+            local_faults,
+            contents: checks.then(|| {
+                let line_words = (net.line_bytes / 8) as usize;
+                Contents::new(nodes, pages, like.page_words, line_words)
+            }),
             fabric: Fabric::new(net.clone()),
             nodes: (0..like.nodes).map(node).collect(),
             layout: like.layout(),
@@ -161,6 +172,7 @@ impl World {
             now: Cell::new(0),
             debt: Cell::new(0),
             current: Cell::new(0),
+            of_pages: RefCell::new(vec![[0; 2]; pages]),
             run_words: Cell::new(0),
             slots: RefCell::default(),
             free: RefCell::default(),
@@ -432,10 +444,8 @@ impl Node {
     /// The program has written words of a line of a page.
     #[inline]
     pub(crate) fn wrote(&self, page: u32, line: usize, lines: usize, words: u16) {
-        if page != NONE_PAGE {
-            let mut written = self.written.borrow_mut();
-            let masks = written[page as usize].get_or_insert_with(|| vec![0; lines].into_boxed_slice());
-            masks[line] |= words;
-        }
+        let mut written = self.written.borrow_mut();
+        let masks = written[page as usize].get_or_insert_with(|| vec![0; lines].into_boxed_slice());
+        masks[line] |= words;
     }
 }

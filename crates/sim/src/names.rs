@@ -87,6 +87,14 @@ impl<'d> NameTable<'d> {
         ObjectNames { names: self, live: self.table.live() }
     }
 
+    /// What was allocated, and when does not matter: address space, address, bytes, row.
+    pub fn extents(&self) -> impl Iterator<Item = (u32, u64, u64, u32)> + '_ {
+        let of = |(row, r): (u32, &'_ Row)| {
+            r.extents.iter().map(move |&(space, addr, bytes)| (space, addr, bytes, row)).collect::<Vec<_>>()
+        };
+        (0..).zip(&self.rows).flat_map(of)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows.len()

@@ -26,6 +26,9 @@ struct Own {
 const GRANT: u32 = 1000;
 
 impl Memory for Own {
+    const LOOKS_AT_WORDS: bool = true;
+    const GOES_ON: bool = true;
+
     fn processors(&self) -> u32 {
         2
     }

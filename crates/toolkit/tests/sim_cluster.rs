@@ -19,6 +19,9 @@ fn request(folder: &TempDir) -> SimClusterRequest {
         nodes: Vec::new(),
         machine: "svm-achievable".to_owned(),
         page: None,
+        what_ifs: Vec::new(),
+        compare: None,
+        checks: false,
         map: None,
         phase: None,
         gaps: 1.0,
@@ -59,6 +62,18 @@ fn every_protocol_has_a_row_a_shape() {
     assert_eq!(interrupts.collect::<Vec<_>>(), [(16, 16), (0, 0), (16, 16), (0, 0)]);
     assert_eq!(doc.to_json(), sim_cluster(&asked, &mut ()).expect("runs").to_json(), "the same every time");
     assert_eq!(doc.to_csv().lines().count(), 1 + doc.rows.len());
+    for r in &doc.rows {
+        let waited: u64 = r.objects.iter().map(|o| o.waited).sum();
+        assert_eq!(
+            (waited, r.objects.iter().map(|o| o.fetches).sum()),
+            (r.row.data, 16),
+            "all pages are of some object"
+        );
+        assert_eq!(
+            r.locks.iter().map(|l| (l.kind, l.times, l.waited)).collect::<Vec<_>>(),
+            [("barrier", 32, r.row.barrier)]
+        );
+    }
     let text = doc.to_text();
     for word in ["speedup", "mprotect", "invalidations", "I/O bus", "16x1"] {
         assert!(text.contains(word), "{word}: {text}");
@@ -83,13 +98,49 @@ fn a_phase_counts_alone_and_larger_pages_are_fewer() {
     assert!(large.compute > 0 && row(|r| r.gaps = 3.0).sequential > whole.sequential - 1);
 }
 
+#[test]
+fn reads_are_checked_where_that_is_asked_for() {
+    let folder = dataset(&program());
+    let doc = sim_cluster(&SimClusterRequest { checks: true, ..request(&folder) }, &mut ()).expect("runs");
+    // 256 reads of 8 bytes by each of 16 threads.
+    assert!(doc.rows.iter().all(|r| (r.row.read, r.row.stale) == (Some(2 * 256 * 16), Some(0))));
+    assert!(doc.to_text().contains("8192 words read from shared pages, every one as it was written last"));
+}
+
+#[test]
+fn counterfactuals_are_rows_beside_the_machine_as_it_is() {
+    let folder = dataset(&program());
+    let what_ifs = ["local-faults", "io=4x", "interrupts=0"].map(str::to_owned).to_vec();
+    let asked = SimClusterRequest { what_ifs, ..request(&folder) };
+    let doc = sim_cluster(&asked, &mut ()).expect("runs");
+    assert_eq!(doc.rows.len(), 2 * 4);
+    for rows in doc.rows.chunks(4) {
+        let saves: Vec<f64> = rows.iter().filter_map(|r| r.saves_percent).collect();
+        let data: Vec<u64> = rows.iter().map(|r| r.row.data).collect();
+        assert_eq!((rows[0].what_if.as_deref(), rows[1].what_if.as_deref()), (None, Some("local-faults")));
+        assert!(saves[0] > saves[1] && saves[1] > 0.0, "most of the time is fetching: {saves:?}");
+        assert!(data[1] * 3 < data[0], "{data:?}");
+        // GeNIMA has none.
+        assert_eq!(saves[2] != 0.0, rows[0].row.protocol == "base", "{saves:?}");
+    }
+    let asked =
+        SimClusterRequest { compare: Some("svm-best".into()), protocols: vec!["base".into()], ..request(&folder) };
+    let doc = sim_cluster(&asked, &mut ()).expect("runs");
+    let best = SimClusterRequest { machine: "svm-best".into(), protocols: vec!["base".into()], ..request(&folder) };
+    let best = sim_cluster(&best, &mut ()).expect("runs");
+    let all = doc.rows.last().expect("rows");
+    assert_eq!(all.what_if.as_deref(), Some("overhead=0 occupancy=200 io=2000 interrupts=0"));
+    assert_eq!(all.row.cycles, best.rows[0].row.cycles, "all changes together are the other machine");
+    assert!(doc.to_text().contains("all that svm-best has otherwise saves"), "{}", doc.to_text());
+}
+
 /// What is asked for, changed.
 type Change = fn(&mut SimClusterRequest);
 
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
     let folder = dataset(&program());
-    let cases: [(Change, &str); 9] = [
+    let cases: [(Change, &str); 12] = [
         (|r| r.protocols = vec!["hlrc".into()], "known are base, dw, rf, dd, nil"),
         (|r| r.nodes = vec!["4".into()], "nodes x processors"),
         (|r| r.nodes = vec!["0x4".into()], "nodes x processors"),
@@ -99,6 +150,9 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         (|r| r.page = Some(4095), "--page"),
         (|r| r.phase = Some("sort".into()), "known are fill, use"),
         (|r| r.gaps = f64::NAN, "--gaps"),
+        (|r| r.what_ifs = vec!["io=fast".into()], "--what-if"),
+        (|r| r.compare = Some("numa".into()), "[network]"),
+        (|r| r.compare = Some("svm-achievable".into()), "the same network"),
     ];
     for (change, word) in cases {
         let mut asked = request(&folder);

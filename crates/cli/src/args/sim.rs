@@ -15,6 +15,8 @@ pub(crate) enum Sim {
   homenode sim cluster lu.hnt
   homenode sim cluster lu.hnt --protocol base,dw,rf,dd,nil --nodes 4x4,8x2 --phase factor
   homenode sim cluster lu.hnt --machine svm-best --page 8K
+  homenode sim cluster lu.hnt --what-if local-faults,io=4x,interrupts=0
+  homenode sim cluster lu.hnt --compare svm-best                what the best network would save, parameter by parameter
   homenode sim cluster lu.hnt --csv > lu.csv
 
 The recording runs again on nodes that share no memory, by the protocol of `homenode svm run`: home-based lazy release
@@ -45,6 +47,16 @@ pub(crate) struct SimCluster {
     /// Bytes of a page, a power of two: 4K, 16K [default: the machine's]
     #[arg(long, value_name = "BYTES", value_parser = super::values::bytes)]
     pub(crate) page: Option<u64>,
+    /// Counterfactuals, a row each: a parameter with a value or a factor (io=4x, interrupts=0, overhead, occupancy, link, latency, bus, memory,
+    /// fault, request, protect, shootdown, twin, compare), local-faults, no-protect, no-diffs.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) what_if: Vec<String>,
+    /// Check that every read of a shared page finds what was written last, as it must in a program without data races; takes memory.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Another machine: what each of its parameters by itself, and all together, would save.
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) compare: Option<String>,
     /// Threads to processors, as in `homenode report` [default: compact]
     #[arg(long)]
     pub(crate) map: Option<String>,

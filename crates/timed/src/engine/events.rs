@@ -140,7 +140,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             }
             Doing::Goes => {
                 t.settle(self.memory);
-                if let Some((access, at)) = t.next() {
+                if let Some((access, at)) = t.next::<M>() {
                     self.access(thread, access, at);
                     return Ok(());
                 }
@@ -224,13 +224,15 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             let begun = self.messages.begin(thread, path, Role::Posted);
             self.sent(begun, at);
         }
-        if effects.suspends {
+        if M::GOES_ON && effects.suspends {
             self.threads[thread as usize].suspend();
             self.take(at, &effects);
             self.effects = effects;
             return;
         }
-        self.take(at, &effects);
+        if M::GOES_ON {
+            self.take(at, &effects);
+        }
         let t = &mut self.threads[thread as usize];
         t.spend(gap, at, |t| &mut t.instructions);
         let begins = at + effects.before.cycles();

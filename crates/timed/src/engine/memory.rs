@@ -12,7 +12,7 @@ pub struct Access {
     pub line: u64,
     /// Whether memory may change.
     pub writes: bool,
-    /// Words of 4 bytes of the line that are referred to, a bit each; all of them in lines of more than 64 bytes.
+    /// Words of 4 bytes of the line that are referred to, a bit each, if the memory system looks at them ([`Memory::LOOKS_AT_WORDS`]); all of them in lines of more than 64 bytes.
     pub words: u16,
 }
 
@@ -87,6 +87,11 @@ impl Effects {
 /// A memory system. Its state changes at misses only, so that hits can be found in advance: an access that hits goes on hitting until
 /// the line is withdrawn or its own processor misses.
 pub trait Memory {
+    /// Whether it looks at [`Access::words`].
+    const LOOKS_AT_WORDS: bool = false;
+    /// Whether it goes on by itself: suspends threads, makes calls, lets threads go on, takes processors. The last four parts of [`Effects`] are not
+    /// looked at else.
+    const GOES_ON: bool = false;
     /// How many processors there are.
     fn processors(&self) -> u32;
     /// How many servers there are.

@@ -196,10 +196,20 @@ impl Thread {
         let step = self.steps.get(place.at)?;
         let gap = if place.part == 0 { step.gap } else { 0 };
         let line = (step.first >> 1) + u64::from(place.part);
+        let access = Access { processor: self.processor, line, writes: step.first & 1 == 1, words: 0 };
+        Some((access, place.time + u64::from(gap)))
+    }
+
+    /// Words of the access at a place; none is asked for where nobody looks at them.
+    #[inline]
+    fn words<M: Memory>(&self, place: Place) -> u16 {
+        if !M::LOOKS_AT_WORDS {
+            return 0;
+        }
+        let step = &self.steps[place.at];
         let from = if place.part == 0 { step.words[0] } else { 0 };
         let to = if place.part == u32::from(step.more) { step.words[1] } else { self.last_word };
-        let access = Access { processor: self.processor, line, writes: step.first & 1 == 1, words: words(from, to) };
-        Some((access, place.time + u64::from(gap)))
+        words(from, to)
     }
 
     /// The place after one whose access is done at `time`.
@@ -259,7 +269,7 @@ impl Thread {
         let mut place = self.begin;
         while place != self.end {
             let Some((access, time)) = self.access(place) else { break };
-            memory.touched(access);
+            memory.touched(Access { words: self.words::<M>(place), ..access });
             place = self.after(place, time + 1);
         }
         self.spend(self.end.time - self.begin.time, self.end.time, |t| &mut t.instructions);
@@ -268,8 +278,9 @@ impl Thread {
 
     /// The access after the run, and its time.
     #[inline]
-    pub(super) fn next(&self) -> Option<(Access, u64)> {
-        self.access(self.end)
+    pub(super) fn next<M: Memory>(&self) -> Option<(Access, u64)> {
+        let (access, time) = self.access(self.end)?;
+        Some((Access { words: self.words::<M>(self.end), ..access }, time))
     }
 
     /// Waits for the memory system before the access after the run: the gap before it is gone through again.
@@ -279,7 +290,7 @@ impl Thread {
 
     /// Makes the access before which it was suspended at `time`; since when the gap before it is gone through.
     pub(super) fn make_again(&mut self, time: u64) -> u64 {
-        let gap = self.next().map_or(0, |(_, at)| at - self.end.time);
+        let gap = self.access(self.end).map_or(0, |(_, at)| at - self.end.time);
         self.resume(time - gap);
         time - gap
     }

@@ -1,16 +1,19 @@
 //! `homenode sim cluster`: shared virtual memory on a modelled cluster, in virtual time.
 mod doc;
+mod objects;
 
 use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
 use doc::{RowDoc, SIM_CLUSTER_SCHEMA};
-use homenode_cluster::{Bound, ClusterError, Question, Row, run};
+use homenode_cluster::{Bound, ClusterError, Question, WhatIf, run};
 use homenode_command::dataset::{Opened, open};
 use homenode_command::gaps::Source;
 use homenode_command::{Failure, Progress, machine};
 use homenode_hlrc::steps::{self, Step};
 use homenode_machine::{Machine, MapRule};
+use homenode_sim::names::NameTable;
 use homenode_timed::engine::{Options, TimedError};
+use objects::Places;
 use std::path::PathBuf;
 
 /// Most nodes, and most processors a node.
@@ -29,6 +32,12 @@ pub struct SimClusterRequest {
     pub machine: String,
     /// Bytes of a page; the machine's if absent.
     pub page: Option<u64>,
+    /// Counterfactuals, a row each beside the machine as it is.
+    pub what_ifs: Vec<String>,
+    /// Whether reads are checked.
+    pub checks: bool,
+    /// Another machine: what each of its parameters would gain.
+    pub compare: Option<String>,
     /// Threads to processors; neighbours beside each other if absent.
     pub map: Option<String>,
     /// Only this phase of the program is counted.
@@ -50,27 +59,44 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
     let shapes = shapes(&request.nodes, &machine)?;
     let map: Option<MapRule> =
         request.map.as_deref().map(str::parse).transpose().map_err(|e| Failure::usage(format!("--map: {e}")))?;
+    let what_ifs = request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
+    let mut changes: Vec<Vec<WhatIf>> = what_ifs.map(|w| w.map(|w| vec![w])).collect::<Result<_, Failure>>()?;
+    if let Some(other) = &request.compare {
+        changes.extend(compared(&machine, other)?);
+    }
     let Opened { reader, .. } = open(&request.dataset)?;
     if let Some(phase) = &request.phase {
         refuse_unknown_phase(&reader, phase)?;
     }
+    let names = NameTable::new(&reader)?;
+    let places = Places::new(&names);
     let source = Source::new(&reader, request.gaps);
-    let (total, mut rows) = ((shapes.len() * steps.len()) as u64, Vec::new());
+    let total = (shapes.len() * steps.len() * (1 + changes.len())) as u64;
+    let mut rows: Vec<RowDoc> = Vec::new();
     for (nodes, processors) in shapes {
         progress.at("reading", rows.len() as u64, Some(total));
         let mut machine = machine.clone();
         machine.shape.cores = vec![processors; nodes.into()];
         let options = Options { phase: request.phase.clone(), ..Options::default() };
-        let bound: Bound<'_> =
-            Question { machine: &machine, map: map.clone(), options }.bind(&reader, source.run()).map_err(failure)?;
+        let bound: Bound<'_> = Question { machine: &machine, map: map.clone(), options, checks: request.checks }
+            .bind(&reader, source.run())
+            .map_err(failure)?;
         for step in &steps {
             progress.at("simulating", rows.len() as u64, Some(total));
-            rows.push(run(&bound, step, || source.run()).map_err(failure)?);
+            let plain = run(&bound, step, || source.run()).map_err(failure)?;
+            let cycles = plain.cycles;
+            let objects = places.objects(&plain, machine.shape.page_bytes);
+            rows.push(RowDoc { objects, locks: places.locks(&plain), ..RowDoc::new(plain, None) });
+            for change in &changes {
+                progress.at("simulating", rows.len() as u64, Some(total));
+                let row = run(&bound.with(change), step, || source.run()).map_err(failure)?;
+                rows.push(RowDoc::new(row, Some((words(change), cycles))));
+            }
         }
     }
     progress.at("simulating", total, Some(total));
     let known = source.known();
-    let recorded = rows.iter().map(|r: &Row| r.recorded_objects).max().unwrap_or(0);
+    let recorded = rows.iter().map(|r| r.row.recorded_objects).max().unwrap_or(0);
     Ok(SimClusterDoc {
         schema: SIM_CLUSTER_SCHEMA,
         dataset: request.dataset.display().to_string(),
@@ -81,8 +107,29 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
         gaps: request.gaps,
         instructions: known,
         notes: notes(&reader, known, recorded),
-        rows: rows.into_iter().map(RowDoc::new).collect(),
+        compare: request.compare.clone(),
+        rows,
     })
+}
+
+/// Each parameter in which another machine differs, and all of them.
+fn compared(machine: &Machine, other: &str) -> Result<Vec<Vec<WhatIf>>, Failure> {
+    let other = machine::named(other)?;
+    let network =
+        |m: &Machine| m.sections.network.clone().ok_or_else(|| failure(ClusterError::NoSection(m.name.clone())));
+    let all = WhatIf::between(&network(machine)?, &network(&other)?);
+    if all.is_empty() {
+        return Err(Failure::usage(format!(
+            "--compare: '{}' and '{}' have the same network",
+            machine.name, other.name
+        )));
+    }
+    Ok(all.iter().map(|w| vec![*w]).chain([all.clone()]).collect())
+}
+
+/// Counterfactuals as they are written.
+fn words(what_ifs: &[WhatIf]) -> String {
+    what_ifs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
 fn failure(e: ClusterError) -> Failure {

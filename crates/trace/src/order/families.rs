@@ -3,7 +3,7 @@
 //! There may be tens of millions of events, so they are walked a few times, thread by thread, and none is kept.
 use super::peers::{Code, LOOKED_AT, Tally, alike};
 use super::releases::{Counted, Releases};
-use super::turns::{Family, Shared, Turns};
+use super::turns::{Family, Objects, Shared, Turns};
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::numbers::{Numbers, Room};
@@ -22,6 +22,38 @@ struct Search<'a> {
     data: &'a DatasetReader,
     polls: &'a Polls,
     turns: Turns,
+}
+
+/// Something of each object or family, of which a thread may have few or nearly all.
+enum Of<T> {
+    /// Of each, by its number.
+    All(Vec<T>),
+    /// Of those that were asked for.
+    Few(HashMap<u32, T>),
+}
+
+/// A thread with so many times fewer events than there are objects or families has few of them.
+const FEW: usize = 8;
+
+impl<T: Clone + Default> Of<T> {
+    /// Of so many, by a thread of so many events.
+    fn new(all: usize, events: usize) -> Of<T> {
+        if events.saturating_mul(FEW) >= all { Of::All(vec![T::default(); all]) } else { Of::Few(HashMap::new()) }
+    }
+    #[inline]
+    fn at(&mut self, number: u32) -> &mut T {
+        match self {
+            Of::All(all) => &mut all[number as usize],
+            Of::Few(few) => few.entry(number).or_default(),
+        }
+    }
+    /// Each with its number, in no order.
+    fn into_each(self) -> Vec<(u32, T)> {
+        match self {
+            Of::All(all) => (0..).zip(all).collect(),
+            Of::Few(few) => few.into_iter().collect(),
+        }
+    }
 }
 
 /// A release that ends a turn: the event that began it, and its number.
@@ -59,15 +91,25 @@ impl<'a> Search<'a> {
         })
     }
 
+    /// How many events a thread has.
+    fn events_of(&self, thread: u32) -> usize {
+        let next = if thread + 1 < self.data.threads() {
+            self.data.event_index(thread + 1, 0) as usize
+        } else {
+            self.data.events().len()
+        };
+        next - self.data.event_index(thread, 0) as usize
+    }
+
     /// Acquires and releases of objects taken in turns, with the object and, where one ends a turn, where that began.
     fn turns_of(&self, thread: u32) -> impl Iterator<Item = (u32, SyncEvent, Shared, Began)> {
-        let mut open: HashMap<u32, (u32, u64)> = HashMap::new();
+        let mut open: Of<Began> = Of::new(self.turns.families.len(), self.events_of(thread));
         self.of_thread(thread).filter_map(move |(event, s)| {
-            let shared = *self.turns.objects.get(&s.object)?;
+            let shared = self.turns.objects.get(s.object)?;
             let ends = s.releases && !s.acquires;
-            let began = if ends { open.remove(&shared.family) } else { None };
+            let began = if ends { open.at(shared.family).take() } else { None };
             if s.acquires {
-                open.insert(shared.family, (event, s.seq));
+                *open.at(shared.family) = Some((event, s.seq));
             }
             Some((event, s, shared, began))
         })
@@ -78,13 +120,18 @@ impl<'a> Search<'a> {
         let objects = self.data.events().objects();
         let mut regular: BTreeMap<(u32, u64), Vec<u32>> = BTreeMap::new();
         for thread in 0..self.data.threads() {
-            let mut counts: HashMap<(u32, u64), (u32, u32)> = HashMap::new();
+            let mut of_object: Of<(u32, u32)> = Of::new(objects.len(), self.events_of(thread));
             for (_, s) in self.of_thread(thread) {
-                let (space, object, epoch) = objects[s.object as usize];
+                let count = of_object.at(s.object);
+                *count = (count.0 + u32::from(s.acquires), count.1 + u32::from(s.releases));
+            }
+            let mut counts: HashMap<(u32, u64), (u32, u32)> = HashMap::new();
+            for (object, (acquires, releases)) in of_object.into_each() {
+                let (space, address, epoch) = objects[object as usize];
                 // Generations of barriers, and memory that the allocator hands on, are different things each time.
-                if epoch < EPOCHS_OF_LOCKS {
-                    let count = counts.entry((space, object)).or_default();
-                    *count = (count.0 + u32::from(s.acquires), count.1 + u32::from(s.releases));
+                if epoch < EPOCHS_OF_LOCKS && acquires + releases > 0 {
+                    let count = counts.entry((space, address)).or_default();
+                    *count = (count.0 + acquires, count.1 + releases);
                 }
             }
             for (key, _) in counts.into_iter().filter(|(_, c)| c.0.min(c.1) >= REGULAR) {
@@ -92,6 +139,7 @@ impl<'a> Search<'a> {
             }
         }
         let mut counted = Counted::new(0);
+        let mut objects = Objects::none(objects.len());
         for ((space, address), threads) in regular.into_iter().filter(|(_, threads)| threads.len() > 1) {
             let family = self.turns.families.len() as u32;
             for id in (0..EPOCHS_OF_LOCKS).filter_map(|epoch| self.data.events().object((space, address, epoch))) {
@@ -99,9 +147,12 @@ impl<'a> Search<'a> {
                 for _ in &threads {
                     counted.add_list();
                 }
-                self.turns.objects.insert(id, Shared { family, list });
+                objects.insert(id, Shared { family, list });
             }
             self.turns.families.push(Family::new(address, threads));
+        }
+        if !self.turns.families.is_empty() {
+            self.turns.objects = objects;
         }
         counted
     }
@@ -139,15 +190,15 @@ impl<'a> Search<'a> {
         let mut sites: Vec<Vec<Tally>> =
             self.turns.families.iter().map(|f| vec![Tally::default(); f.regular.len()]).collect();
         let mut objects_of = vec![0u32; self.turns.families.len()];
-        self.turns.objects.values().for_each(|s| objects_of[s.family as usize] += 1);
+        self.turns.objects.all().for_each(|s| objects_of[s.family as usize] += 1);
         let mut turn_of: HashMap<u32, Vec<u32>> = HashMap::new();
         for thread in 0..self.data.threads() {
             // By family: turns so far, acquires so far and how many of them are looked at.
-            let mut so_far: HashMap<u32, (u32, u32, u32)> = HashMap::new();
+            let mut so_far: Of<(u32, u32, u32)> = Of::new(self.turns.families.len(), self.events_of(thread));
             let mut looked_at: Vec<(u64, u32, u32)> = Vec::new();
             for (_, s, shared, began) in self.turns_of(thread) {
                 let f = &self.turns.families[shared.family as usize];
-                let (turn, acquired, looked) = so_far.entry(shared.family).or_default();
+                let (turn, acquired, looked) = so_far.at(shared.family);
                 let (list, slot) = (shared.list_of(f, thread), f.regular.binary_search(&thread));
                 if s.releases {
                     *turn += 1;

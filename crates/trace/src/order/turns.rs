@@ -64,12 +64,36 @@ impl Shared {
     }
 }
 
+/// Which objects are taken in turns, by object; nothing at all if none is.
+#[derive(Debug, Default)]
+pub(super) struct Objects(Vec<Shared>);
+
+/// Family of what is in none.
+const NO_FAMILY: u32 = u32::MAX;
+
+impl Objects {
+    /// Of so many objects none.
+    pub(super) fn none(objects: usize) -> Objects {
+        Objects(vec![Shared { family: NO_FAMILY, list: 0 }; objects])
+    }
+    pub(super) fn insert(&mut self, object: u32, shared: Shared) {
+        self.0[object as usize] = shared;
+    }
+    #[inline]
+    pub(super) fn get(&self, object: u32) -> Option<Shared> {
+        self.0.get(object as usize).copied().filter(|s| s.family != NO_FAMILY)
+    }
+    /// Every object that is, in the order of their numbers.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Shared> {
+        self.0.iter().filter(|s| s.family != NO_FAMILY)
+    }
+}
+
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     pub(super) families: Vec<Family>,
-    /// By object.
-    pub(super) objects: HashMap<u32, Shared>,
+    pub(super) objects: Objects,
     pub(super) releases: Releases,
     /// By list, where a family has two objects: the turn of each release. Elsewhere they are counted.
     pub(super) turns: HashMap<u32, Vec<u32>>,
@@ -86,7 +110,7 @@ impl Turns {
 
     /// Whether this object is one of them.
     pub(super) fn has(&self, object: u32) -> bool {
-        self.objects.contains_key(&object)
+        self.objects.get(object).is_some()
     }
 
     fn opens(&self, event: u32) -> bool {
@@ -95,7 +119,7 @@ impl Turns {
 
     /// Whether an acquire of `object` with this number can happen now; if so, the largest virtual time of what it follows.
     pub(super) fn ready(&self, object: u32, event: u32, thread: u32, seq: u64) -> Option<u64> {
-        let shared = &self.objects[&object];
+        let shared = self.objects.get(object)?;
         let f = &self.families[shared.family as usize];
         let others = shared.list + f.regular.len() as u32;
         let mut floor = self.releases.ready(others, self.releases.before(others, seq))?;
@@ -119,7 +143,7 @@ impl Turns {
 
     /// Remembers that a thread waits for its event, an acquire of `object` with this number.
     pub(super) fn wait(&mut self, object: u32, event: u32, thread: u32, seq: u64) {
-        let family = self.objects[&object].family;
+        let Some(Shared { family, .. }) = self.objects.get(object) else { return };
         let waiting = &mut self.families[family as usize].waiting;
         if waiting.iter().all(|w| w.thread != thread) {
             waiting.push_back(Waiter { thread, event, object, seq });
@@ -128,8 +152,8 @@ impl Turns {
 
     /// An event of `object` happens; threads that may go on are appended to `woken`.
     pub(super) fn execute(&mut self, object: u32, event: u32, e: &Event, time: u64, woken: &mut Vec<u32>) {
+        let Some(shared) = self.objects.get(object) else { return };
         let opens = self.opens(event);
-        let shared = self.objects[&object];
         let family = shared.family;
         let f = &mut self.families[family as usize];
         if f.next == Some(e.thread) {

@@ -29,9 +29,28 @@ pub enum ClusterError {
         /// Processors of the cluster.
         processors: u32,
     },
-    /// More memory than the protocol numbers.
-    #[error("{0} pages are shared, and at most {1} can be: take larger pages (--page)")]
-    ManyPages(usize, usize),
+    /// More locks than there is room for the protocol's words of.
+    #[error("the program has {locks} locks and barriers, and on {nodes} nodes at most {most} can be")]
+    ManyLocks {
+        /// Locks and barriers.
+        locks: usize,
+        /// Most of them.
+        most: usize,
+        /// Nodes.
+        nodes: usize,
+    },
+    /// More pages than there is room for the protocol's words of.
+    #[error(
+        "{pages} pages are shared, and on {nodes} nodes at most {most} can be: take larger pages (--page) or fewer nodes (--nodes)"
+    )]
+    ManyPages {
+        /// Shared pages.
+        pages: usize,
+        /// Most of them.
+        most: usize,
+        /// Nodes.
+        nodes: usize,
+    },
 }
 
 impl From<TraceError> for ClusterError {

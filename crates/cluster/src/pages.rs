@@ -7,8 +7,8 @@ use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DatasetReader, Op};
 
-/// Most pages: their stamps and what must be seen of them are words of every node for every node.
-const PAGES_MAX: usize = 1 << 22;
+/// Words of all nodes for stamps of pages and what must be seen of them, at most: both are one a page, a node and a writer.
+const WORDS_MAX: usize = 1 << 29;
 
 /// Shared pages, numbered in ascending order of their addresses, so that neighbours stay neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,11 @@ enum Users {
 
 impl Pages {
     /// Finds out by going once over a dataset.
-    pub(crate) fn find(data: &DatasetReader, bindings: &[ThreadBinding], shift: u32) -> Result<Pages, ClusterError> {
+    pub(crate) fn find(
+        data: &DatasetReader,
+        bindings: &[ThreadBinding],
+        (shift, nodes): (u32, usize),
+    ) -> Result<Pages, ClusterError> {
         let mut users: HashMap<u64, Users> = HashMap::new();
         let mut last = vec![u64::MAX; bindings.len()];
         let mut order = Order::new(data, OrderKind::Model)?;
@@ -59,8 +63,9 @@ impl Pages {
         }
         let mut flats: Vec<u64> = users.iter().filter(|(_, u)| **u == Users::More).map(|(page, _)| *page).collect();
         flats.sort_unstable();
-        if flats.len() > PAGES_MAX {
-            return Err(ClusterError::ManyPages(flats.len(), PAGES_MAX));
+        let most = WORDS_MAX / (2 * nodes * nodes);
+        if flats.len() > most {
+            return Err(ClusterError::ManyPages { pages: flats.len(), most, nodes });
         }
         let numbers = (0..).zip(&flats).map(|(number, flat)| (*flat, number)).collect();
         Ok(Pages { shift, numbers, private: (users.len() - flats.len()) as u64, flats })

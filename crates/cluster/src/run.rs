@@ -18,6 +18,8 @@ use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Granted;
 use std::sync::Arc;
 
+/// Words of all nodes for locks and barriers, at most.
+const SLOT_WORDS_MAX: usize = 1 << 28;
 /// Entries of each log of notices.
 const LOG: u32 = 1 << 12;
 
@@ -84,9 +86,14 @@ impl Question<'_> {
         }
         let map = thread_map(data, machine, Some(self.map.as_ref().unwrap_or(&MapRule::Compact)))?;
         let mut bindings = bindings(&map, |thread| data.address_space(thread));
-        let pages = Pages::find(data, &bindings, machine.shape.page_bytes.trailing_zeros())?;
         let nodes = machine.nodes();
+        let pages = Pages::find(data, &bindings, (machine.shape.page_bytes.trailing_zeros(), nodes))?;
         let slots = slots(data, u32::from(machine.shape.cores[0]) * nodes as u32)?;
+        // A slot has some words and three a node, at each node.
+        let most = SLOT_WORDS_MAX / (nodes * (3 * nodes + 16));
+        if slots.len() > most {
+            return Err(ClusterError::ManyLocks { locks: slots.len(), most, nodes });
+        }
         bindings.iter_mut().for_each(|b| b.node = NodeId(b.cpu));
         let sequential = sequential::cycles(data, &net, &mut gaps, self.options.phase.as_deref())?;
         Ok(Bound {

@@ -2,22 +2,17 @@
 //!
 //! A program without data races must read what was written last; beside the copies of the nodes stands a memory that knows it.
 use homenode_hlrc::cluster::PageId;
-use homenode_hlrc::diff::{Run, merge};
+use homenode_hlrc::diff::merge;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Words of 4 bytes in one of the protocol's.
 const HALVES: usize = 2;
 
-/// Words of a node: its copies of pages, and their twins.
-struct Copies {
-    copies: Vec<AtomicU64>,
-    twins: Vec<AtomicU64>,
-}
-
 /// Contents of all nodes.
 pub(crate) struct Contents {
-    nodes: Vec<Copies>,
+    /// Copies of pages, by node.
+    nodes: Vec<Vec<AtomicU64>>,
     page_words: usize,
     line_words: usize,
     /// Number of the write that each word of 4 bytes was written by last.
@@ -33,7 +28,7 @@ impl Contents {
     pub(crate) fn new(nodes: usize, pages: usize, page_words: usize, line_words: usize) -> Contents {
         let zeros = || (0..pages * page_words).map(|_| AtomicU64::new(0)).collect();
         Contents {
-            nodes: (0..nodes).map(|_| Copies { copies: zeros(), twins: zeros() }).collect(),
+            nodes: (0..nodes).map(|_| zeros()).collect(),
             page_words,
             line_words,
             last: RefCell::new(vec![0; pages * page_words * HALVES]),
@@ -44,21 +39,10 @@ impl Contents {
     }
 
     pub(crate) fn word(&self, node: usize, at: usize) -> &AtomicU64 {
-        &self.nodes[node].copies[at]
+        &self.nodes[node][at]
     }
     fn copy(&self, node: usize, page: PageId) -> &[AtomicU64] {
-        &self.nodes[node].copies[page.index() * self.page_words..][..self.page_words]
-    }
-    fn twin(&self, node: usize, page: PageId) -> &[AtomicU64] {
-        &self.nodes[node].twins[page.index() * self.page_words..][..self.page_words]
-    }
-    pub(crate) fn make_twin(&self, node: usize, page: PageId) {
-        for (twin, word) in self.twin(node, page).iter().zip(self.copy(node, page)) {
-            twin.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-    }
-    pub(crate) fn changed(&self, node: usize, page: PageId, from: usize, run: &mut Run) -> bool {
-        run.find(self.copy(node, page), self.twin(node, page), from)
+        &self.nodes[node][page.index() * self.page_words..][..self.page_words]
     }
     /// A node's copy of a page, as it is now.
     pub(crate) fn page(&self, node: usize, page: PageId) -> Vec<u64> {

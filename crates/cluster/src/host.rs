@@ -178,7 +178,6 @@ impl Host for Thread {
         let words = self.node().cluster.page_words as u64 * HALVES;
         self.work(self.world.net.handlers.twin * words, |w| &mut w.twins);
         self.node().written.borrow_mut()[page.index()] = None;
-        self.world.contents.iter().for_each(|c| c.make_twin(self.me.index(), page));
     }
     fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool {
         let written = self.node().written.borrow();
@@ -194,16 +193,15 @@ impl Host for Thread {
         let Some(first) = (from..end).find(|w| mask(*w) != 0) else { return false };
         let words = (first..end.min(first + RUN_WORDS)).take_while(|w| mask(*w) != 0).count();
         let (mut at, mut halves) = (first, 0);
+        let contents = self.world.contents.as_ref();
         run.fill(first, words, |_, _| {
-            let mask = mask(at);
+            let (mask, place) = (mask(at), page.index() * end + at);
             at += 1;
             halves += u64::from(mask.count_ones() / 32);
-            (mask, mask)
+            let value = contents.map_or(0, |c| c.word(self.me.index(), place).load(Ordering::Relaxed));
+            (value, mask)
         });
         self.world.run_words.set(halves);
-        if let Some(contents) = &self.world.contents {
-            return contents.changed(self.me.index(), page, from, run);
-        }
         true
     }
     fn allow(&self, pages: Range<u32>, access: Access) {

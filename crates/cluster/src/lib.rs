@@ -19,8 +19,6 @@ mod row;
 mod run;
 mod sequential;
 mod system;
-#[cfg(test)]
-mod tests;
 mod what_if;
 mod world;
 

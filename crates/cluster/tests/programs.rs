@@ -138,6 +138,13 @@ fn programs_without_races_read_what_was_written_last() {
             let question = Question { machine: &machine, map: None, options: Options::default(), checks: true };
             let row = run(&question.bind(&data, Few).expect("binds"), step, || Few).expect("runs");
             assert_eq!(row.stale, Some(0), "seed {seed}, {}", step.name);
+            let unchecked = self::row(&machine, &data, step, usize::MAX).expect("runs");
+            assert_eq!(
+                Row { read: None, stale: None, ..row.clone() },
+                unchecked,
+                "checks take no time: seed {seed}, {}",
+                step.name
+            );
             read += row.read.unwrap_or(0);
             fetched += row.counts.fetches;
         }

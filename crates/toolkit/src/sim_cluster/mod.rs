@@ -13,6 +13,8 @@ use homenode_hlrc::steps::{self, Step};
 use homenode_machine::{Machine, MapRule};
 use homenode_sim::names::NameTable;
 use homenode_timed::engine::{Options, TimedError};
+use homenode_trace::order::Granted;
+use homenode_trace::{DatasetReader, Event, EventKind};
 use objects::Places;
 use std::path::PathBuf;
 
@@ -106,9 +108,24 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
-        notes: notes(&reader, known, recorded),
+        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).collect(),
         compare: request.compare.clone(),
         rows,
+    })
+}
+
+/// Synchronisation by which nodes learn nothing of each other.
+fn unseen(reader: &DatasetReader) -> Option<String> {
+    let granted = Granted::default();
+    let is_unseen = |e: &Event| {
+        let acquires = matches!(e.kind, EventKind::Acquire { .. } | EventKind::AcqRel { .. });
+        acquires && granted.object(reader.shared(), reader.address_space(e.thread), e).is_none()
+    };
+    let count = reader.events().iter().filter(|e| is_unseen(e)).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} times threads follow each other by something else than mutexes, reader-writer locks and barriers, such as another thread's end: nodes learn nothing of each other's writes by that (--check says whether reads find them)"
+        )
     })
 }
 

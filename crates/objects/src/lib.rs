@@ -7,7 +7,7 @@
 //!
 //! **Invariant:** pure; ids of objects depend on the program, not on how its threads were interleaved.
 //!
-//! Reading order: [`object`], `shape` (how objects get ids), [`live`], `spans`, `group`, [`table`].
+//! Reading order: [`object`], `shape` (how objects get ids), [`live`], `ranges`, `spans`, `group`, [`table`].
 //!
 //! ```
 //! use homenode_objects::{ObjectKind, ObjectTable};
@@ -26,6 +26,7 @@
 mod group;
 pub mod live;
 pub mod object;
+mod ranges;
 mod shape;
 mod spans;
 pub mod table;

@@ -1,12 +1,9 @@
 //! The objects of this moment.
 use crate::object::ObjectKind;
+use crate::ranges::Ranges;
 use crate::shape::{Shape, creates};
 use hashbrown::HashMap;
 use homenode_trace::event::{Event, EventKind};
-use std::collections::BTreeMap;
-
-/// Address ranges that do not overlap: first byte to (last byte, object).
-type Ranges = BTreeMap<u64, (u64, u32)>;
 
 /// One address space: objects proper lie over mappings, so that a heap block is found before the mapping around it.
 #[derive(Clone, Debug, Default)]
@@ -88,23 +85,23 @@ impl<'t> LiveObjects<'t> {
 
     fn search(&mut self, space: u32, addr: u64, slot: usize) -> Option<u32> {
         let ranges = self.spaces.get(&space)?;
-        if let Some((first, last, object)) = covering(&ranges.objects, addr) {
+        if let Some((first, last, object)) = ranges.objects.covering(addr) {
             self.cache[slot] = Cached { generation: self.generation, space, first, last, object };
             return Some(object);
         }
-        covering(&ranges.mappings, addr).map(|(_, _, object)| object)
+        ranges.mappings.covering(addr).map(|(_, _, object)| object)
     }
 
-    /// What lies at `addr` now, with the first and last byte of the widest range around it that has the same answer
-    /// until the next event.
+    /// What lies at `addr` now, with the first and last byte of a range around it that has the same answer until
+    /// the next event.
     pub fn around(&self, space: u32, addr: u64) -> (u64, u64, Option<u32>) {
         let Some(ranges) = self.spaces.get(&space) else { return (0, u64::MAX, None) };
-        let (from, to, object) = around(&ranges.objects, addr);
+        let (from, to, object) = ranges.objects.around(addr);
         if object.is_some() {
             return (from, to, object);
         }
         // A mapping shows between the objects that lie over it.
-        let (first, last, mapping) = around(&ranges.mappings, addr);
+        let (first, last, mapping) = ranges.mappings.around(addr);
         (from.max(first), to.min(last), mapping)
     }
 
@@ -139,7 +136,7 @@ impl<'t> LiveObjects<'t> {
         }
         let copy = self.spaces.get(&space).cloned().unwrap_or_default();
         for (ranges, mapping) in [(&copy.objects, false), (&copy.mappings, true)] {
-            for (&first, &(last, object)) in ranges {
+            for (first, last, object) in ranges.all() {
                 self.insert(child_space, first, last, object, mapping);
             }
         }
@@ -153,7 +150,7 @@ impl<'t> LiveObjects<'t> {
 
     fn insert(&mut self, space: u32, first: u64, last: u64, object: u32, mapping: bool) {
         self.cut(space, first, last, mapping);
-        self.ranges(space, mapping).insert(first, (last, object));
+        self.ranges(space, mapping).insert((first, last, object));
         self.note(Change::Begin { space, first, last, object, mapping });
     }
 
@@ -164,20 +161,17 @@ impl<'t> LiveObjects<'t> {
     }
 
     fn end_at(&mut self, space: u32, first: u64, mapping: bool) {
-        if let Some((_, object)) = self.ranges(space, mapping).remove(&first) {
+        if let Some((.., object)) = self.ranges(space, mapping).remove(first) {
             self.note(Change::End { space, first, object, mapping });
         }
     }
 
     /// Takes a range out of whatever lies there; objects partly outside keep the rest.
     fn cut(&mut self, space: u32, first: u64, last: u64, mapping: bool) {
-        let ranges = self.ranges(space, mapping);
-        let before = ranges.range(..first).next_back().filter(|(_, r)| r.0 >= first).map(|(&f, &r)| (f, r));
-        let inside: Vec<(u64, (u64, u32))> = ranges.range(first..=last).map(|(&f, &r)| (f, r)).collect();
-        for (from, (to, object)) in before.into_iter().chain(inside) {
+        for (from, to, object) in self.ranges(space, mapping).overlapping(first, last) {
             self.end_at(space, from, mapping);
             let mut keep = |from: u64, to: u64| {
-                self.ranges(space, mapping).insert(from, (to, object));
+                self.ranges(space, mapping).insert((from, to, object));
                 self.note(Change::Begin { space, first: from, last: to, object, mapping });
             };
             if from < first {
@@ -194,19 +188,4 @@ impl<'t> LiveObjects<'t> {
             changes.push(change);
         }
     }
-}
-
-/// The range that covers `addr`, or the gap in which it lies.
-fn around(ranges: &Ranges, addr: u64) -> (u64, u64, Option<u32>) {
-    if let Some((first, last, object)) = covering(ranges, addr) {
-        return (first, last, Some(object));
-    }
-    let from = ranges.range(..=addr).next_back().map_or(0, |(_, &(last, _))| last + 1);
-    let to = ranges.range(addr..).next().map_or(u64::MAX, |(&first, _)| first - 1);
-    (from, to, None)
-}
-
-fn covering(ranges: &Ranges, addr: u64) -> Option<(u64, u64, u32)> {
-    let (&first, &(last, object)) = ranges.range(..=addr).next_back()?;
-    (last >= addr).then_some((first, last, object))
 }

@@ -26,7 +26,7 @@ struct Row {
 pub struct NameTable<'d> {
     symbols: &'d Symbols,
     table: ObjectTable,
-    /// Row of each group.
+    /// Row of each object.
     row_of: Vec<u32>,
     rows: Vec<Row>,
     /// How each source file is called.
@@ -46,9 +46,10 @@ impl<'d> NameTable<'d> {
     pub fn new(reader: &'d DatasetReader) -> Result<NameTable<'d>, TraceError> {
         let symbols = reader.symbols();
         let table = ObjectTable::build(reader.manifest(), reader.events(), symbols);
-        let (row_of, mut rows) = rows(table.groups());
-        for (id, o) in table.objects().iter().enumerate() {
-            let row = &mut rows[row_of[o.group as usize] as usize];
+        let (row_of_group, mut rows) = rows(table.groups());
+        let row_of: Vec<u32> = table.objects().iter().map(|o| row_of_group[o.group as usize]).collect();
+        for ((id, o), row) in table.objects().iter().enumerate().zip(&row_of) {
+            let row = &mut rows[*row as usize];
             row.global = Some(id).filter(|_| o.kind == ObjectKind::Global);
             row.objects += 1;
             row.bytes = row.bytes.saturating_add(o.bytes);
@@ -59,7 +60,7 @@ impl<'d> NameTable<'d> {
         let (construct_of, constructs) = (HashMap::new(), Vec::new());
         let short = short_names(symbols);
         let mut names = NameTable { symbols, table, row_of, rows, short, processes, construct_of, constructs };
-        reader.events().iter().for_each(|e| names.meet(&e));
+        reader.events().others().for_each(|(_, e)| names.meet(e));
         Ok(names)
     }
 
@@ -151,8 +152,7 @@ impl Objects for ObjectNames<'_> {
 
     fn at(&mut self, space: u32, addr: u64) -> ObjectRange {
         let (from, last, object) = self.live.around(space, addr);
-        let group = |o: u32| self.names.table.objects()[o as usize].group;
-        let row = object.map_or(UNKNOWN_OBJECT, |o| self.names.row_of[group(o) as usize]);
+        let row = object.map_or(UNKNOWN_OBJECT, |o| self.names.row_of[o as usize]);
         ObjectRange { object: row, from, last }
     }
 

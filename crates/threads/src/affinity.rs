@@ -50,7 +50,7 @@ pub fn pinned(data: &DatasetReader) -> Vec<Option<Pinned>> {
 
 fn known(data: &DatasetReader) -> Vec<ThreadAffinity> {
     let mut known = vec![ThreadAffinity::default(); data.threads() as usize];
-    for e in data.events() {
+    for (_, e) in data.events().others() {
         match &e.kind {
             EventKind::Affinity { target, how, cpus } if *target < data.threads() && !cpus.is_empty() => {
                 let k = &mut known[*target as usize];

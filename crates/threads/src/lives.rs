@@ -33,7 +33,7 @@ fn ranks(data: &DatasetReader) -> Vec<u32> {
     let threads = data.threads() as usize;
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); threads];
     let mut created = vec![false; threads];
-    for e in data.events() {
+    for (_, e) in data.events().others() {
         if let EventKind::Spawn { child } = e.kind
             && let Some(known) = created.get_mut(child as usize)
             && child != e.thread
@@ -65,7 +65,7 @@ fn stamped(data: &DatasetReader, ranks: &[u32]) -> Vec<Ranks> {
     let late = if data.manifest().clock == Clock::Ns { LATE_EXIT_NS } else { 0 };
     let mut begins = vec![0u64; ranks.len()];
     let mut ends: Vec<(u64, u32)> = Vec::new();
-    for e in data.events() {
+    for (_, e) in data.events().others() {
         match e.kind {
             EventKind::Spawn { child } => begins[child as usize % ranks.len()] = e.stamp,
             EventKind::Exit if e.stamp > 0 => ends.push((e.stamp, ranks[e.thread as usize])),
@@ -86,7 +86,7 @@ fn roots_by_the_clock(data: &DatasetReader, ranks: &[u32]) -> Vec<Ranks> {
     let mut created = vec![false; ranks.len()];
     let mut begins: Vec<(u32, u64)> = Vec::new();
     let mut ends: Vec<Option<u64>> = vec![None; ranks.len()];
-    for e in data.events() {
+    for (_, e) in data.events().others() {
         match e.kind {
             EventKind::Process { .. } if e.stamp > 0 => begins.push((e.thread, e.stamp)),
             EventKind::Exit if e.stamp > 0 => ends[e.thread as usize] = Some(e.stamp),
@@ -135,17 +135,21 @@ fn synchronised(data: &DatasetReader, ranks: &[u32]) -> Vec<Ranks> {
 
 /// Whether no thread acquired anything before it created another one: then none can have known of an end.
 fn nobody_created_later(data: &DatasetReader) -> bool {
-    let mut acquired = vec![false; data.threads() as usize];
-    for e in data.events() {
-        match e.kind {
-            EventKind::Acquire { .. } | EventKind::AcqRel { .. } | EventKind::Waited { .. } => {
-                acquired[e.thread as usize] = true;
-            }
-            EventKind::Spawn { .. } if acquired[e.thread as usize] => return false,
-            _ => {}
-        }
+    let mut creations = vec![0u32; data.threads() as usize];
+    for (_, e) in data.events().others().filter(|(_, e)| matches!(e.kind, EventKind::Spawn { .. })) {
+        creations[e.thread as usize] += 1;
     }
-    true
+    (0..data.threads()).zip(creations).all(|(thread, mut later)| {
+        for e in data.thread_events(thread) {
+            match e.kind {
+                _ if later == 0 => break,
+                EventKind::Acquire { .. } | EventKind::AcqRel { .. } | EventKind::Waited { .. } => return false,
+                EventKind::Spawn { .. } => later -= 1,
+                _ => {}
+            }
+        }
+        true
+    })
 }
 
 /// What was released at ends of threads, in order of sequence number.
@@ -169,7 +173,7 @@ impl Ends {
                     if let Some((object, seq, at)) = before[e.thread as usize]
                         && at == e.at
                     {
-                        ends.joins.entry(object).or_default().push((seq, e.thread));
+                        ends.joins.entry(data.events().known(object)).or_default().push((seq, e.thread));
                     }
                     None
                 }
@@ -177,12 +181,15 @@ impl Ends {
             };
             before[e.thread as usize] = None;
             let Some((object, epoch, seq, release)) = released else { continue };
-            let object = data.events().known((data.address_space(e.thread), object, epoch));
+            let object = (data.address_space(e.thread), object, epoch);
             if release {
                 before[e.thread as usize] = Some((object, seq, e.at));
             }
-            if e.at > 0 && e.at == data.refs(e.thread) && seen.insert((e.thread, object)) {
-                ends.last.entry(object).or_default().push((seq, e.thread));
+            if e.at > 0 && e.at == data.refs(e.thread) {
+                let object = data.events().known(object);
+                if seen.insert((e.thread, object)) {
+                    ends.last.entry(object).or_default().push((seq, e.thread));
+                }
             }
         }
         let lists = ends.joins.values_mut().chain(ends.last.values_mut());

@@ -1,7 +1,7 @@
 //! Finds what is taken in turns: who takes it regularly, which events begin turns, and whether turns exclude each other.
 //!
 //! There may be tens of millions of events, so they are walked a few times, thread by thread, and none is kept.
-use super::peers::{Code, LOOKED_AT, Tally, alike};
+use super::peers::{Code, LOOKED_AT, Tallies};
 use super::releases::{Counted, Releases};
 use super::turns::{Family, Objects, Shared, Turns};
 use crate::TraceError;
@@ -9,7 +9,7 @@ use crate::dataset::DatasetReader;
 use crate::numbers::{Numbers, Room};
 use crate::packed::SyncEvent;
 use crate::waits::Polls;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
 /// A thread takes an object again and again if it acquires and releases it so often.
@@ -59,6 +59,22 @@ impl<T: Clone + Default> Of<T> {
 /// A release that ends a turn: the event that began it, and its number.
 type Began = Option<(u32, u64)>;
 
+/// How often a thread acquires an object or family, how often it releases it, and how often it does that alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    acquires: u32,
+    releases: u32,
+    ends: u32,
+}
+
+/// Who takes what is at one address.
+#[derive(Debug, Default)]
+struct Takers {
+    /// Threads that do so regularly, ascending.
+    regular: Vec<u32>,
+    ends: bool,
+}
+
 impl Turns {
     /// Finds the objects taken in turns. Errors: a damaged frame.
     pub(super) fn find(data: &DatasetReader, polls: &Polls) -> Result<Turns, TraceError> {
@@ -106,6 +122,9 @@ impl<'a> Search<'a> {
         let mut open: Of<Began> = Of::new(self.turns.families.len(), self.events_of(thread));
         self.of_thread(thread).filter_map(move |(event, s)| {
             let shared = self.turns.objects.get(s.object)?;
+            if !shared.ends {
+                return Some((event, s, shared, None));
+            }
             let ends = s.releases && !s.acquires;
             let began = if ends { open.at(shared.family).take() } else { None };
             if s.acquires {
@@ -115,67 +134,96 @@ impl<'a> Search<'a> {
         })
     }
 
+    /// By team, a thread's place in it.
+    fn slots_of(&self, thread: u32) -> Vec<Option<u32>> {
+        self.turns.teams.iter().map(|team| team.binary_search(&thread).ok().map(|slot| slot as u32)).collect()
+    }
+
     /// Makes the families with at least two regular threads, and room for lists of their releases.
     fn families(&mut self) -> Counted {
-        let objects = self.data.events().objects();
-        let mut regular: BTreeMap<(u32, u64), Vec<u32>> = BTreeMap::new();
-        for thread in 0..self.data.threads() {
-            let mut of_object: Of<(u32, u32)> = Of::new(objects.len(), self.events_of(thread));
-            for (_, s) in self.of_thread(thread) {
-                let count = of_object.at(s.object);
-                *count = (count.0 + u32::from(s.acquires), count.1 + u32::from(s.releases));
-            }
-            let mut counts: HashMap<(u32, u64), (u32, u32)> = HashMap::new();
-            for (object, (acquires, releases)) in of_object.into_each() {
-                let (space, address, epoch) = objects[object as usize];
-                // Generations of barriers, and memory that the allocator hands on, are different things each time.
-                if epoch < EPOCHS_OF_LOCKS && acquires + releases > 0 {
-                    let count = counts.entry((space, address)).or_default();
-                    *count = (count.0 + acquires, count.1 + releases);
-                }
-            }
-            for (key, _) in counts.into_iter().filter(|(_, c)| c.0.min(c.1) >= REGULAR) {
-                regular.entry(key).or_default().push(thread);
-            }
-        }
         let mut counted = Counted::new(0);
-        let mut objects = Objects::none(objects.len());
-        for ((space, address), threads) in regular.into_iter().filter(|(_, threads)| threads.len() > 1) {
-            let family = self.turns.families.len() as u32;
+        let mut objects = Objects::none(self.data.events().objects().len());
+        let (mut teams, mut first) = (HashMap::<Vec<u32>, u32>::new(), 0);
+        for ((space, address), takers) in self.takers().into_iter().filter(|(_, t)| t.regular.len() > 1) {
+            let Takers { regular, ends } = takers;
+            let (family, size) = (self.turns.families.len() as u32, regular.len() as u32);
+            let team = *teams.entry(regular).or_insert_with_key(|regular| {
+                self.turns.teams.push(regular.clone());
+                self.turns.teams.len() as u32 - 1
+            });
             for id in (0..EPOCHS_OF_LOCKS).filter_map(|epoch| self.data.events().object((space, address, epoch))) {
                 let list = counted.add_list();
-                for _ in &threads {
+                for _ in 0..size {
                     counted.add_list();
                 }
-                objects.insert(id, Shared { family, list });
+                objects.insert(id, Shared { family, list, team, ends });
             }
-            self.turns.families.push(Family::new(address, threads));
+            self.turns.families.push(Family::new(address, team, first));
+            first += size;
         }
+        self.turns.so_far = vec![0; first as usize];
         if !self.turns.families.is_empty() {
             self.turns.objects = objects;
         }
         counted
     }
 
-    /// Counts releases and marks the events that begin turns. By family and regular thread, how often it acquires; and room
+    /// By address space and address, who takes what is there.
+    fn takers(&self) -> BTreeMap<(u32, u64), Takers> {
+        let objects = self.data.events().objects();
+        let mut takers: BTreeMap<(u32, u64), Takers> = BTreeMap::new();
+        let mut ended: HashSet<(u32, u64)> = HashSet::new();
+        for thread in 0..self.data.threads() {
+            let mut of_object: Of<Counts> = Of::new(objects.len(), self.events_of(thread));
+            for (_, s) in self.of_thread(thread) {
+                let count = of_object.at(s.object);
+                count.acquires += u32::from(s.acquires);
+                count.releases += u32::from(s.releases);
+                count.ends += u32::from(s.releases && !s.acquires);
+            }
+            let mut counts: HashMap<(u32, u64), Counts> = HashMap::new();
+            for (object, of) in of_object.into_each() {
+                let (space, address, epoch) = objects[object as usize];
+                // Generations of barriers, and memory that the allocator hands on, are different things each time.
+                if epoch < EPOCHS_OF_LOCKS && of.acquires + of.releases > 0 {
+                    let count = counts.entry((space, address)).or_default();
+                    count.acquires += of.acquires;
+                    count.releases += of.releases;
+                    count.ends += of.ends;
+                }
+            }
+            for (key, count) in counts {
+                if count.ends > 0 {
+                    ended.insert(key);
+                }
+                if count.acquires.min(count.releases) >= REGULAR {
+                    takers.entry(key).or_default().regular.push(thread);
+                }
+            }
+        }
+        takers.iter_mut().for_each(|(key, t)| t.ends = ended.contains(key));
+        takers
+    }
+
+    /// Counts releases and marks the events that begin turns. By family and thread of its team, how often it acquires; and room
     /// for the numbers of what begins turns.
-    fn count(&mut self, counted: &mut Counted) -> (Vec<Vec<u32>>, Room) {
-        let families = &self.turns.families;
-        let mut acquires: Vec<Vec<u32>> = families.iter().map(|f| vec![0; f.regular.len()]).collect();
-        let mut begins = Room::new(families.len());
+    fn count(&mut self, counted: &mut Counted) -> (Vec<u32>, Room) {
+        let mut acquires: Vec<u32> = vec![0; self.turns.so_far.len()];
+        let mut begins = Room::new(self.turns.families.len());
         let mut opens = vec![0u64; self.data.events().len().div_ceil(64)];
         for thread in 0..self.data.threads() {
+            let slots = self.slots_of(thread);
             for (_, s, shared, began) in self.turns_of(thread) {
-                let f = &self.turns.families[shared.family as usize];
+                let slot = slots[shared.team as usize];
                 if s.releases {
-                    counted.count(shared.list_of(f, thread), s.seq);
+                    counted.count(self.list(shared, slot), s.seq);
                 }
                 if let Some((event, seq)) = began {
                     opens[event as usize / 64] |= 1 << (event % 64);
                     begins.count(shared.family, seq);
                 }
-                if let (true, Ok(slot)) = (s.acquires, f.regular.binary_search(&thread)) {
-                    acquires[shared.family as usize][slot] += 1;
+                if let (true, Some(slot)) = (s.acquires, slot) {
+                    acquires[(self.turns.families[shared.family as usize].first + slot) as usize] += 1;
                 }
             }
         }
@@ -183,52 +231,58 @@ impl<'a> Search<'a> {
         (acquires, begins)
     }
 
+    /// The list of the releases by a thread with this place in the object's team.
+    fn list(&self, shared: Shared, slot: Option<u32>) -> u32 {
+        shared.list + slot.unwrap_or_else(|| self.turns.teams[shared.team as usize].len() as u32)
+    }
+
     /// Enters releases, and what begins turns; and finds threads that do the same, given how often each acquires.
-    fn enter(&mut self, acquires: &[Vec<u32>], mut begins: Numbers) -> Result<Numbers, TraceError> {
+    fn enter(&mut self, acquires: &[u32], mut begins: Numbers) -> Result<Numbers, TraceError> {
         let mut code = Code::new(self.data);
         let mut releases = std::mem::take(&mut self.turns.releases);
-        let mut sites: Vec<Vec<Tally>> =
-            self.turns.families.iter().map(|f| vec![Tally::default(); f.regular.len()]).collect();
-        let mut objects_of = vec![0u32; self.turns.families.len()];
-        self.turns.objects.all().for_each(|s| objects_of[s.family as usize] += 1);
+        let mut tallies = Tallies::new(acquires.len());
+        // Whether a family has two objects.
+        let mut met = vec![false; self.turns.families.len()];
+        let mut two = met.clone();
+        for s in self.turns.objects.all() {
+            two[s.family as usize] = std::mem::replace(&mut met[s.family as usize], true);
+        }
         let mut turn_of: HashMap<u32, Vec<u32>> = HashMap::new();
         for thread in 0..self.data.threads() {
+            let slots = self.slots_of(thread);
             // By family: turns so far, acquires so far and how many of them are looked at.
             let mut so_far: Of<(u32, u32, u32)> = Of::new(self.turns.families.len(), self.events_of(thread));
-            let mut looked_at: Vec<(u64, u32, u32)> = Vec::new();
             for (_, s, shared, began) in self.turns_of(thread) {
-                let f = &self.turns.families[shared.family as usize];
-                let (turn, acquired, looked) = so_far.at(shared.family);
-                let (list, slot) = (shared.list_of(f, thread), f.regular.binary_search(&thread));
+                let slot = slots[shared.team as usize];
                 if s.releases {
-                    *turn += 1;
+                    let list = self.list(shared, slot);
                     releases.enter(list, s.seq);
-                    if objects_of[shared.family as usize] > 1 && slot.is_ok() {
+                    if two[shared.family as usize] && slot.is_some() {
+                        let turn = &mut so_far.at(shared.family).0;
+                        *turn += 1;
                         turn_of.entry(list).or_default().push(*turn);
                     }
                 }
                 if let Some((_, seq)) = began {
                     begins.insert(shared.family, seq);
                 }
-                if let (true, Ok(slot)) = (s.acquires, slot) {
-                    let all = u64::from(acquires[shared.family as usize][slot]);
-                    let of = all.min(LOOKED_AT);
-                    if u64::from(*acquired) == u64::from(*looked) * all / of {
-                        *looked += 1;
-                        looked_at.push((s.at, shared.family, slot as u32));
+                if let (true, Some(slot)) = (s.acquires, slot) {
+                    let family = &self.turns.families[shared.family as usize];
+                    let tally = family.first + slot;
+                    let all = acquires[tally as usize];
+                    if looked_at(all, || so_far.at(shared.family)) {
+                        tallies.add(tally, code.site(thread, family.address, s.at)?);
                     }
-                    *acquired += 1;
                 }
-            }
-            for (at, family, slot) in looked_at {
-                let site = code.site(thread, self.turns.families[family as usize].address, at)?;
-                sites[family as usize][slot as usize].add(site);
             }
         }
         releases.sort();
-        for (f, sites) in self.turns.families.iter_mut().zip(&sites) {
-            f.kinds = kinds(sites);
-        }
+        self.turns.kinds = self
+            .turns
+            .families
+            .iter()
+            .flat_map(|f| kinds(&tallies, f.first, &self.turns.teams[f.team as usize]))
+            .collect();
         (self.turns.releases, self.turns.turns) = (releases, turn_of);
         Ok(begins)
     }
@@ -236,12 +290,12 @@ impl<'a> Search<'a> {
     /// Turns of a family exclude each other if none begins while another one lasts.
     fn overlaps(&mut self, begins: &Numbers) {
         let mut exclusive = vec![true; self.turns.families.len()];
-        for thread in 0..self.data.threads() {
+        let ends = self.turns.objects.all().any(|s| s.ends);
+        for thread in (0..self.data.threads()).filter(|_| ends) {
             for (_, s, shared, began) in self.turns_of(thread) {
+                let Some((_, from)) = began else { continue };
                 let exclusive = &mut exclusive[shared.family as usize];
-                if let Some((_, from)) = began.filter(|_| *exclusive) {
-                    *exclusive = !begins.any_between(shared.family, from, s.seq);
-                }
+                *exclusive = *exclusive && !begins.any_between(shared.family, from, s.seq);
             }
         }
         for (f, exclusive) in self.turns.families.iter_mut().zip(exclusive) {
@@ -250,15 +304,27 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Of each regular thread of a family the first one that does the same.
-fn kinds(sites: &[Tally]) -> Vec<u32> {
-    let mut first: Vec<usize> = Vec::new();
-    let mut kind = |n: usize| {
-        let like = first.iter().copied().find(|other| alike(&sites[n], &sites[*other]));
+/// Whether a thread's next acquire of a family, of so many, is one of those that are looked at.
+fn looked_at<'a>(all: u32, so_far: impl FnOnce() -> &'a mut (u32, u32, u32)) -> bool {
+    if all <= LOOKED_AT {
+        return true;
+    }
+    let (_, acquired, looked) = so_far();
+    let is = u64::from(*acquired) == u64::from(*looked) * u64::from(all) / u64::from(LOOKED_AT);
+    *looked += u32::from(is);
+    *acquired += 1;
+    is
+}
+
+/// Of each thread of a family's team the first one that does the same.
+fn kinds(tallies: &Tallies, family: u32, team: &[u32]) -> Vec<u32> {
+    let mut first: Vec<u32> = Vec::new();
+    let mut kind = |n: u32| {
+        let like = first.iter().copied().find(|other| tallies.alike(family + n, family + *other));
         if like.is_none() {
             first.push(n);
         }
-        like.unwrap_or(n) as u32
+        like.unwrap_or(n)
     };
-    (0..sites.len()).map(&mut kind).collect()
+    (0..team.len() as u32).map(&mut kind).collect()
 }

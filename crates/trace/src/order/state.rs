@@ -45,7 +45,7 @@ impl<'a> State<'a> {
         let mut cursors: Vec<Cursor> = (0..data.threads()).map(|t| Cursor::new(data, t)).collect();
         cursors.iter_mut().try_for_each(|c| c.refill(data))?;
         let mut spawns = vec![0u32; cursors.len()];
-        for e in data.events() {
+        for (_, e) in data.events().others() {
             if let EventKind::Spawn { child } = e.kind
                 && let Some(n) = spawns.get_mut(child as usize)
             {

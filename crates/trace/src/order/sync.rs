@@ -65,20 +65,24 @@ const NEAR_REFS: u64 = 64;
 fn handed_to_children(data: &DatasetReader) -> HashSet<u32> {
     let mut parents: HashMap<u32, u32> = HashMap::new();
     let mut freed: HashMap<(u32, u64), Vec<u32>> = HashMap::new();
-    for e in data.events() {
-        match e.kind {
-            EventKind::Spawn { child } => drop(parents.insert(child, e.thread)),
-            EventKind::Release { object, epoch: EPOCH_ALLOCATOR, .. } => {
-                let by = freed.entry((data.address_space(e.thread), object)).or_default();
-                if by.last() != Some(&e.thread) {
-                    by.push(e.thread);
-                }
-            }
-            _ => {}
+    for (_, e) in data.events().others() {
+        if let EventKind::Spawn { child } = e.kind {
+            parents.insert(child, e.thread);
         }
     }
     let mut found = HashSet::new();
-    if freed.is_empty() || parents.len() < 2 {
+    if parents.len() < 2 {
+        return found;
+    }
+    for e in data.events() {
+        if let EventKind::Release { object, epoch: EPOCH_ALLOCATOR, .. } = e.kind {
+            let by = freed.entry((data.address_space(e.thread), object)).or_default();
+            if by.last() != Some(&e.thread) {
+                by.push(e.thread);
+            }
+        }
+    }
+    if freed.is_empty() {
         return found;
     }
     for thread in 0..data.threads() {

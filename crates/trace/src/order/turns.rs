@@ -17,12 +17,10 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(super) struct Family {
     pub(super) address: u64,
-    /// Threads that take it regularly, ascending.
-    pub(super) regular: Vec<u32>,
-    /// Equal for those of them that do the same there.
-    pub(super) kinds: Vec<u32>,
-    /// Releases by each of them so far.
-    turns: Vec<u32>,
+    /// Which of [`Turns::teams`] takes it regularly.
+    pub(super) team: u32,
+    /// Index of the team's first thread in [`Turns::kinds`] and [`Turns::so_far`].
+    pub(super) first: u32,
     /// Whether turns exclude each other.
     pub(super) exclusive: bool,
     holder: Option<u32>,
@@ -35,8 +33,8 @@ pub(super) struct Family {
 }
 
 impl Family {
-    pub(super) fn new(address: u64, regular: Vec<u32>) -> Family {
-        Family { address, turns: vec![0; regular.len()], regular, ..Family::default() }
+    pub(super) fn new(address: u64, team: u32, first: u32) -> Family {
+        Family { address, team, first, ..Family::default() }
     }
 }
 
@@ -55,13 +53,10 @@ pub(super) struct Shared {
     pub(super) family: u32,
     /// List of the releases by the first regular thread; those by the others follow, and then one of all threads that are not regular.
     pub(super) list: u32,
-}
-
-impl Shared {
-    /// The list of the releases by a thread.
-    pub(super) fn list_of(&self, f: &Family, thread: u32) -> u32 {
-        self.list + f.regular.binary_search(&thread).unwrap_or(f.regular.len()) as u32
-    }
+    /// The family's team.
+    pub(super) team: u32,
+    /// Whether some event of the family releases alone, and so ends a turn that another one began.
+    pub(super) ends: bool,
 }
 
 /// Which objects are taken in turns, by object; nothing at all if none is.
@@ -74,7 +69,7 @@ const NO_FAMILY: u32 = u32::MAX;
 impl Objects {
     /// Of so many objects none.
     pub(super) fn none(objects: usize) -> Objects {
-        Objects(vec![Shared { family: NO_FAMILY, list: 0 }; objects])
+        Objects(vec![Shared { family: NO_FAMILY, list: 0, team: 0, ends: false }; objects])
     }
     pub(super) fn insert(&mut self, object: u32, shared: Shared) {
         self.0[object as usize] = shared;
@@ -93,6 +88,12 @@ impl Objects {
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     pub(super) families: Vec<Family>,
+    /// Threads that take some family regularly, ascending; each such set once.
+    pub(super) teams: Vec<Vec<u32>>,
+    /// By family and thread of its team: equal for those that do the same there.
+    pub(super) kinds: Vec<u32>,
+    /// By family and thread of its team: releases so far.
+    pub(super) so_far: Vec<u32>,
     pub(super) objects: Objects,
     pub(super) releases: Releases,
     /// By list, where a family has two objects: the turn of each release. Elsewhere they are counted.
@@ -120,13 +121,14 @@ impl Turns {
     /// Whether an acquire of `object` with this number can happen now; if so, the largest virtual time of what it follows.
     pub(super) fn ready(&self, object: u32, event: u32, thread: u32, seq: u64) -> Option<u64> {
         let shared = self.objects.get(object)?;
-        let f = &self.families[shared.family as usize];
-        let others = shared.list + f.regular.len() as u32;
+        let (f, team) = (&self.families[shared.family as usize], &self.teams[shared.team as usize]);
+        let others = shared.list + team.len() as u32;
         let mut floor = self.releases.ready(others, self.releases.before(others, seq))?;
-        let slot = f.regular.binary_search(&thread);
+        let slot = team.binary_search(&thread);
+        let (kinds, so_far) = (&self.kinds[f.first as usize..], &self.so_far[f.first as usize..]);
         for (i, list) in (shared.list..others).enumerate().filter(|(i, _)| Ok(*i) != slot) {
             let needs = match slot {
-                Ok(slot) => self.within(list, seq, f.turns[slot] + u32::from(f.kinds[slot] != f.kinds[i])),
+                Ok(slot) => self.within(list, seq, so_far[slot] + u32::from(kinds[slot] != kinds[i])),
                 Err(_) => self.releases.before(list, seq),
             };
             floor = floor.max(self.releases.ready(list, needs)?);
@@ -160,10 +162,12 @@ impl Turns {
             f.next = None;
         }
         if let EventKind::Release { seq, .. } | EventKind::AcqRel { seq, .. } = e.kind {
-            if let Ok(slot) = f.regular.binary_search(&e.thread) {
-                f.turns[slot] += 1;
+            let team = &self.teams[shared.team as usize];
+            let slot = team.binary_search(&e.thread);
+            if let Ok(slot) = slot {
+                self.so_far[f.first as usize + slot] += 1;
             }
-            self.releases.execute(shared.list_of(f, e.thread), seq, time);
+            self.releases.execute(shared.list + slot.unwrap_or(team.len()) as u32, seq, time);
             f.last = f.last.max(time);
             if f.holder == Some(e.thread) {
                 f.holder = None;

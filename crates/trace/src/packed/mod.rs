@@ -35,6 +35,8 @@ pub struct Events {
     run: (u32, u32),
     len: u32,
     objects: Objects,
+    /// Of each event that is no acquire or release, as they were given: its position among all, and its thread.
+    others_at: Vec<(u32, u32)>,
 }
 
 /// Events of one thread.
@@ -128,6 +130,7 @@ impl Events {
             None => {
                 own.bytes.push(code::OTHER);
                 own.others.push(event);
+                self.others_at.push((self.len, thread));
             }
         }
         if self.run.0 != thread {
@@ -150,6 +153,7 @@ impl Events {
     pub(crate) fn finish(&mut self, threads: usize) {
         self.end_run();
         self.runs.shrink_to_fit();
+        self.others_at.shrink_to_fit();
         self.threads.resize_with(threads.max(self.threads.len()), Own::default);
         let mut first = 0;
         for own in &mut self.threads {
@@ -186,15 +190,11 @@ impl Events {
     }
     /// Events that are no acquires or releases, as they were given, with their positions among all.
     pub fn others(&self) -> impl Iterator<Item = (usize, &Event)> {
-        let (mut walk, mut position) = (self.iter(), 0);
-        std::iter::from_fn(move || {
-            loop {
-                let (_, _, item) = walk.item()?;
-                position += 1;
-                if let Some(e) = item.other() {
-                    return Some((position - 1, e));
-                }
-            }
+        let mut next = vec![0usize; self.threads.len()];
+        self.others_at.iter().map(move |&(position, thread)| {
+            let next = &mut next[thread as usize];
+            *next += 1;
+            (position as usize, &self.threads[thread as usize].others[*next - 1])
         })
     }
     /// All events as a list.
@@ -224,6 +224,9 @@ impl Events {
     /// The key (address space, address, epoch) under which a synchronisation object is known, whichever of its addresses is
     /// used; the same key if no event is of it.
     pub fn known(&self, key: (u32, u64, u64)) -> (u32, u64, u64) {
+        if self.objects.same.is_empty() {
+            return key;
+        }
         self.object(key).map_or(key, |n| self.objects.keys[n as usize])
     }
     /// Number of an object.

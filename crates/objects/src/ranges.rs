@@ -150,7 +150,7 @@ mod tests {
             let mut rng = Rng::new(seed);
             let (mut ranges, mut plain) = (Ranges::default(), Vec::<Range>::new());
             let base = [0, 1 << 40, u64::MAX - (6 << PAGE_SHIFT)][rng.below(3) as usize];
-            let mut any = |rng: &mut Rng| base + rng.below(6 << PAGE_SHIFT);
+            let any = |rng: &mut Rng| base + rng.below(6 << PAGE_SHIFT);
             for object in 0..80 {
                 let first = any(&mut rng);
                 let bytes = [8, 300, 1 << PAGE_SHIFT, 9000, 20_000][rng.below(5) as usize];

@@ -55,7 +55,7 @@ impl<'a> Code<'a> {
 
 /// Code of turns by number.
 #[derive(Debug, Default)]
-pub(super) struct Sites {
+struct Sites {
     all: Vec<Site>,
     numbers: HashMap<Site, u32>,
 }

@@ -171,10 +171,9 @@ def peak(process):
                 status = pathlib.Path(f"/proc/{pid}/status").read_text()
             except OSError:
                 continue
-            name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip() if os.path.exists(f"/proc/{pid}/comm") else ""
-            line = next((l for l in status.splitlines() if l.startswith("VmHWM")), None)
-            if line and "homenode" in name:
-                most = max(most, int(line.split()[1]) * 1024)
+            values = dict(line.split(":", 1) for line in status.splitlines())
+            if "VmHWM" in values and "homenode" in values["Name"]:
+                most = max(most, int(values["VmHWM"].split()[0]) * 1024)
         time.sleep(0.01)
     return most
 

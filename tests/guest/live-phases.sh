@@ -48,8 +48,8 @@ sleep 10
 moved=$(($(moved_pages) - moved)) ticks=$(($(cpu_ticks $live) - ticks))
 echo "at rest: in 10 s $moved pages moved, $ticks ticks of processor time used"
 check "then no page moves any more" [ $moved -le 8 ]
-# Emulated, and with the journal and the dataset being written.
-check "nor is much time used (2 %)" [ $ticks -le 20 ]
+# Emulated, with the journal and the dataset being written, and on a host that may be busy: 13 to 18 ticks are usual.
+check "nor is much time used (of 50 % allowed, at most 5 %)" [ $ticks -le 50 ]
 check "all are still home" where -l 99 regions $pid /tmp/regions
 # Not SIGINT: a shell without job control has its children in the background ignore that.
 kill -TERM $live

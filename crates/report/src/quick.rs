@@ -5,7 +5,7 @@ use crate::units::percent;
 use homenode_base::TotalCost;
 use homenode_sim::evaluation::Interval;
 use homenode_sim::evidence::Doubt;
-use homenode_sim::{Estimate, EstimateRow, Evidence, ObjectEstimate};
+use homenode_sim::{ChangeEstimate, Estimate, EstimateRow, Evidence, ObjectEstimate};
 use homenode_trace::manifest::{Manifest, PageSample};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,6 +57,11 @@ pub struct QuickDoc {
     pub transfer: Option<Interval>,
     /// Data objects by their share of the first-touch total, largest first; those of few blocks may be missing.
     pub objects: Vec<ObjectEstimate>,
+    /// Changes of who initialises, keeps or copies an object that may save what is worth a finding, the best of each object, those that
+    /// save most first; null unless asked for (`--changes`).
+    pub changes: Option<Vec<ChangeEstimate>>,
+    /// Share of the first-touch total from which on a saving is worth a finding, 0 to 1.
+    pub threshold: f64,
     /// What the recording did not see.
     pub evidence: Evidence,
     /// Sentences for the reader.
@@ -185,6 +190,8 @@ impl QuickDoc {
             optimum: e.optimum.into_iter().map(QuickRow::from).collect(),
             transfer: e.transfer,
             objects: e.objects,
+            changes: e.changes,
+            threshold: facts.threshold,
             evidence: facts.evidence,
             warnings: facts.warnings,
         }

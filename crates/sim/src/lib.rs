@@ -68,7 +68,9 @@ pub use bound_machine::BoundMachine;
 pub use consumers::ProgramBounds;
 pub use engine::{Engine, Priced};
 pub use error::SimError;
-pub use evaluate::estimate::{Estimate, EstimateRow, ObjectEstimate, PageDraw, estimate, estimate_pages};
+pub use evaluate::estimate::{
+    ChangeEstimate, Estimate, EstimateRow, ObjectEstimate, PageDraw, estimate, estimate_pages,
+};
 pub use evaluate::{EvalContext, EvalOptions, NoObjects, ObjectRange, Objects, evaluate};
 pub use evaluation::Evaluation;
 pub use filtered::{Filtered, Passed};

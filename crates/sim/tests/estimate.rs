@@ -3,17 +3,21 @@ mod common;
 use common::estimates::{held, mixed, reference};
 use common::objects::Arrays;
 use homenode_base::{NodeId, Rng};
-use homenode_machine::models;
+use homenode_machine::{Machine, models};
 use homenode_placement::policies::{self, Choice};
+use homenode_sim::evaluation::FindingKind;
 use homenode_sim::{
-    Alone, Estimate, EvalContext, EvalOptions, Evaluation, Job, Setup, SimError, ThreadBinding, Workers, estimate,
-    evaluate,
+    Alone, ChangeEstimate, Estimate, EvalContext, EvalOptions, Evaluation, Job, Setup, SimError, ThreadBinding,
+    Workers, estimate, evaluate,
 };
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
+use std::collections::BTreeMap;
 
 const BASE: u64 = 0x10_0000_0000;
 const HOT: u64 = 0x20_0000_0000;
+/// More than a small last level holds.
+const TABLE_PAGES: u64 = 2048;
 
 /// Four workers that take jobs in an order of their own.
 struct Four;
@@ -30,13 +34,23 @@ impl Workers for Four {
 
 /// Both answers, on the machine `two-socket` with pages of 4 KiB.
 fn both(refs: &[Merged], seeds: &[u64]) -> (Evaluation, Vec<Estimate>) {
-    let machine = models::find("two-socket").unwrap();
+    both_on(&models::find("two-socket").unwrap(), refs, seeds)
+}
+
+/// Likewise with last levels a sixteenth as large.
+fn both_small(refs: &[Merged], seeds: &[u64]) -> (Evaluation, Vec<Estimate>) {
+    let mut machine = models::find("two-socket").unwrap();
+    machine.sections.caches.as_mut().unwrap().shared.bytes /= 16;
+    both_on(&machine, refs, seeds)
+}
+
+fn both_on(machine: &Machine, refs: &[Merged], seeds: &[u64]) -> (Evaluation, Vec<Estimate>) {
     let bindings: Vec<ThreadBinding> =
         (0..4).map(|t| ThreadBinding { cpu: t * 4, node: NodeId(u16::from(t >= 2)), space: 0 }).collect();
-    let setup = Setup::exact(&machine, &bindings, 4096);
-    let policies: Vec<Choice> = policies::reported(&machine, 4096);
+    let setup = Setup::exact(machine, &bindings, 4096);
+    let policies: Vec<Choice> = policies::reported(machine, 4096);
     let context = EvalContext { setup, policies: &policies, options: EvalOptions::default(), workers: &Alone };
-    let arrays = Arrays(vec![("data", BASE, HOT - BASE), ("hot", HOT, 1 << 20)]);
+    let arrays = Arrays(vec![("data", BASE, HOT - BASE), ("hot", HOT, 1 << 30)]);
     let truth = evaluate(&mut Listed::with_events(refs, &[]), &mut arrays.clone(), &context).unwrap();
     let of = |seed: &u64| estimate(&mut Listed::with_events(refs, &[]), &arrays, &context, *seed).unwrap();
     (truth, seeds.iter().map(of).collect())
@@ -105,6 +119,80 @@ fn who_works_changes_nothing() {
         format!("{:#?}", found.unwrap())
     };
     assert_eq!(of(&Alone), of(&Four));
+}
+
+/// A table that thread 0 writes and all threads read.
+fn table() -> Vec<Merged> {
+    let mut rng = Rng::new(6);
+    let lines = TABLE_PAGES * 64;
+    let read = |i: u32| reference(i % 4, HOT + rng.below(lines) * 64, Op::Read);
+    (0..lines).map(|line| reference(0, HOT + line * 64, Op::Write)).chain((0..1_000_000).map(read)).collect()
+}
+
+#[test]
+fn what_changes_save_lies_in_their_ranges() {
+    let pages = (mixed(4, BASE, (400, 150)), ("data", FindingKind::FirstTouch), 20);
+    for (refs, what, seeds) in [pages, (table(), ("hot", FindingKind::ReadShared), 5)] {
+        let seeds: Vec<u64> = (0..if common::slow() { 60 } else { seeds }).collect();
+        let (truth, found) = both_small(&refs, &seeds);
+        let [finding] = truth.findings.as_slice() else { panic!("{what:?}: {:#?}", truth.findings) };
+        assert_eq!((finding.object.as_str(), finding.kind), what);
+        let changes: Vec<_> = found.iter().flat_map(|f| f.changes.as_ref().unwrap()).collect();
+        let is_it = |c: &ChangeEstimate| {
+            // Of copies, the whole answer goes on about the other way to make them.
+            let same = (&c.object, c.kind, &c.places) == (&finding.object, finding.kind, &finding.places);
+            same && finding.advice.starts_with(&c.advice)
+        };
+        assert!(changes.len() == seeds.len() && changes.iter().all(|c| is_it(c)), "{what:?}: {changes:#?}");
+        let holds = |c: &&&ChangeEstimate| {
+            c.saving.low - 1e-9 <= finding.saving_share && finding.saving_share <= c.saving.high + 1e-9
+        };
+        let (held, narrow) = (
+            changes.iter().filter(holds).count(),
+            changes.iter().filter(|c| c.saving.high - c.saving.low < 0.25).count(),
+        );
+        assert!(
+            held * 100 >= seeds.len() * 93 && narrow * 10 >= seeds.len() * 9,
+            "{what:?}: {held} hold {}, {narrow} are narrow: {changes:#?}",
+            finding.saving_share
+        );
+    }
+}
+
+#[test]
+fn the_repaired_program_has_no_change_to_be_made() {
+    let shared = mixed(4, BASE, (400, 150));
+    let mut uses = BTreeMap::new();
+    shared.iter().for_each(|r| uses.entry(r.addr / 4096).or_insert([0; 4])[r.thread as usize] += 1);
+    // Whoever uses a page most does all that is done with it.
+    let user = |r: &Merged| (0..4).max_by_key(|t| uses[&(r.addr / 4096)][*t as usize]).unwrap();
+    let own: Vec<Merged> = shared.iter().map(|r| Merged { thread: user(r), ..*r }).collect();
+    let tables: Vec<Merged> =
+        table().iter().map(|r| Merged { addr: r.addr + (u64::from(r.thread) << 27), ..*r }).collect();
+    for refs in [own, tables] {
+        let (truth, found) = both_small(&refs, &[1, 2, 3]);
+        assert!(truth.findings.is_empty(), "{:#?}", truth.findings);
+        assert!(found.iter().all(|f| f.changes.as_ref().is_some_and(Vec::is_empty)), "{found:#?}");
+    }
+}
+
+#[test]
+fn changes_are_looked_at_where_they_are_asked_for() {
+    let machine = models::find("two-socket").unwrap();
+    let bindings = [0, 8].map(|cpu| ThreadBinding { cpu, node: NodeId(cpu / 8), space: 0 });
+    let setup = Setup::exact(&machine, &bindings, 4096);
+    let refs = mixed(5, BASE, (400, 150));
+    let of = |candidates_max| {
+        let options = EvalOptions { candidates_max, ..EvalOptions::default() };
+        let context = EvalContext { setup, policies: &[], options, workers: &Alone };
+        let found = estimate(&mut Listed::with_events(&refs, &[]), &Arrays(vec![("all", BASE, 1 << 40)]), &context, 1);
+        let mut found = found.unwrap();
+        (found.changes.take(), format!("{found:#?}"))
+    };
+    let (none, without) = of(0);
+    let (some, with) = of(12);
+    assert!(none.is_none() && some.is_some());
+    assert_eq!(without, with, "the rest is the same");
 }
 
 #[test]

@@ -20,6 +20,9 @@ use std::path::Path;
 /// Which colours are drawn: the same for whoever asks again.
 const SEED: u64 = 1;
 
+/// Changes that are tried at most: each takes a replay.
+const CHANGES_MAX: usize = 6;
+
 /// References from which on a first answer is worth having before the whole one: seconds of waiting.
 const FIRST_REFS: u64 = 50_000_000;
 
@@ -30,7 +33,7 @@ pub fn first_answer(request: &ReportRequest, progress: &mut dyn Progress) {
         && request.compare.is_none()
         && !request.charge_spins
         && waits()
-        && let Ok(doc) = quick(request, progress)
+        && let Ok(doc) = quick(request, false, progress)
     {
         progress.say(&format!("First answer: {}", doc.sentence));
     }
@@ -41,22 +44,33 @@ pub fn has_some_pages(dataset: &Path) -> Result<bool, Failure> {
     Ok(open_any(dataset)?.reader.manifest().pages.is_some())
 }
 
-/// Replays some of the pages of a dataset, or those that it has, and says what all of them come to.
-pub fn quick(request: &ReportRequest, progress: &mut dyn Progress) -> Result<QuickDoc, Failure> {
+/// Replays some of the pages of a dataset, or those that it has, and says what all of them come to; with `changes`, also what changes of
+/// the program that have data where it is would save.
+pub fn quick(request: &ReportRequest, changes: bool, progress: &mut dyn Progress) -> Result<QuickDoc, Failure> {
     let plan = plan(request)?;
     let opened = open_any(&request.dataset)?;
     let reader = &opened.reader;
     check(&plan, reader)?;
     let pages = reader.manifest().pages;
+    if pages.is_some() && changes {
+        return Err(Failure::usage(
+            "--changes: this recording has some pages alone (record --sample), which do not show what changes would do",
+        ));
+    }
     let machine = &plan.bound_machine.machine;
     let map = plan.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
     let options = ReplayOptions { model: request.model, ..plan.bound_machine.replay_options(reader) };
     let setup = Setup { machine, bindings: &bindings, block_bytes: plan.blocks[0], options, waits: &[] };
     let threads = Threads::new();
-    let context = EvalContext { setup, policies: &plan.policies, options: EvalOptions::default(), workers: &threads };
+    let options = EvalOptions {
+        finding_permille: request.threshold_percent * 10,
+        candidates_max: if changes { CHANGES_MAX } else { 0 },
+        ..EvalOptions::default()
+    };
+    let context = EvalContext { setup, policies: &plan.policies, options, workers: &threads };
     let names = NameTable::new(reader)?;
-    let passes = if pages.is_some() { 2 } else { 1 };
+    let passes = if pages.is_some() || changes { 2 } else { 1 };
     let mut source = Passes::new(reader, request.order, progress, refs(reader) * passes);
     source.stage = Some(if pages.is_some() { "an estimate" } else { "a first answer" });
     let certain = reader.manifest().certain.clone();

@@ -107,6 +107,7 @@ pub(crate) struct Export {
   homenode report app.hnt -o app.html --machine butterfly --policy first-touch --policy 'ace(2)'
   homenode report before.hnt --compare after.hnt
   homenode report app.hnt --quick
+  homenode report app.hnt --quick --changes
   homenode report app.hnt --verify
   homenode report app.hnt --machine dram-cxl --capacity 16G,64G
   homenode topo --measure && homenode report app.hnt --machine this --model overlap
@@ -163,6 +164,10 @@ pub(crate) struct Report {
     /// whole report would find it. No findings.
     #[arg(long, conflicts_with_all = ["output", "compare", "verify", "charge_spins", "capacity"])]
     pub(crate) quick: bool,
+    /// With --quick: also what changes of the program would save, those of who initialises, keeps or copies an object, with ranges from the
+    /// same pages. Takes several times as long.
+    #[arg(long, requires = "quick")]
+    pub(crate) changes: bool,
     /// Print the document as JSON.
     #[arg(long, conflicts_with = "output")]
     pub(crate) json: bool,

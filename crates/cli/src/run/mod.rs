@@ -212,7 +212,7 @@ fn report(a: Report, quiet: bool) -> Done {
         }
     }
     if a.quick || some_pages {
-        let doc = toolkit::quick(&request, &mut Bar::new(quiet))?;
+        let doc = toolkit::quick(&request, a.changes, &mut Bar::new(quiet))?;
         let (width, colour) = terminal();
         return print(&if a.json { doc.to_json() } else { toolkit::quick_text(&doc, width, colour) });
     }

@@ -3,6 +3,7 @@ use super::terminal::{Paint, render as table, wrap};
 use super::{Style, WIDTH_MIN, join};
 use crate::quick::{Beside, QuickDoc, QuickRow, Verdict, between, cost, unlike};
 use crate::units::{CostUnit, bytes, count, percent};
+use homenode_sim::ChangeEstimate;
 use homenode_sim::evaluation::Interval;
 use homenode_table::{Column, Table, clean};
 
@@ -39,6 +40,10 @@ pub fn render_quick(doc: &QuickDoc, style: Style) -> String {
     if !doc.objects.is_empty() {
         lines.push(String::new());
         lines.extend(table(&objects(doc), width, paint));
+    }
+    if let Some(changes) = &doc.changes {
+        lines.push(String::new());
+        lines.extend(changed(changes, doc.threshold).iter().flat_map(|c| wrap(c, width, 2)));
     }
     lines.push(String::new());
     lines.extend(notes(doc).iter().flat_map(|n| wrap(n, width, 2)).map(|l| paint.dim(&l)));
@@ -77,6 +82,26 @@ fn objects(doc: &QuickDoc) -> Table {
     out
 }
 
+/// A sentence for each change, or one that says there is none.
+fn changed(changes: &[ChangeEstimate], threshold: f64) -> Vec<String> {
+    let sentence = |c: &ChangeEstimate| {
+        let saving = match c.saving {
+            Interval { high, .. } if !high.is_finite() => "cannot tell what it saves".to_owned(),
+            Interval { low, high } if low <= 0.0 => format!("saves at most {}, if anything", percent(high)),
+            Interval { low, high } => format!("saves {}", between(low, high)),
+        };
+        let places = if c.places.is_empty() { String::new() } else { format!(" [{}]", c.places.join(", ")) };
+        clean(&format!("Change: {saving}: {}{places}", c.advice))
+    };
+    match changes {
+        [] => vec![format!(
+            "Changes: none of who initialises, keeps or copies an object was found that may save {}.",
+            percent(threshold)
+        )],
+        _ => changes.iter().map(sentence).collect(),
+    }
+}
+
 fn shares(i: Interval) -> String {
     if i.high.is_finite() { between(i.low, i.high) } else { "cannot tell".to_owned() }
 }
@@ -95,10 +120,18 @@ fn notes(doc: &QuickDoc) -> Vec<String> {
     out.extend(unlike(doc.unlike, doc.refs).filter(|_| doc.verdict != Verdict::CannotTell));
     out.extend(doc.evidence.gaps.iter().map(|g| g.sentence.clone()));
     out.extend(doc.warnings.iter().cloned());
-    let asks = match doc.pages {
-        None => format!("homenode report {} tells.", clean(&doc.provenance.dataset)),
-        Some(_) => "A recording without --sample tells.".to_owned(),
-    };
-    out.push(format!("Not looked at: which changes of the program would save that, false sharing, patterns. {asks}"));
+    let dataset = clean(&doc.provenance.dataset);
+    out.push(match (&doc.pages, &doc.changes) {
+        (Some(_), _) => format!("Not looked at: {CHANGES}, false sharing, patterns. A recording without --sample tells."),
+        (None, None) => format!(
+            "Not looked at: {CHANGES}, false sharing, patterns. --changes tries some changes; homenode report {dataset} tells all."
+        ),
+        (None, Some(_)) => {
+            format!("Not looked at: other layouts of lines (false sharing), patterns. homenode report {dataset} tells.")
+        }
+    });
     out
 }
+
+/// What a first answer leaves out unless it is asked for.
+const CHANGES: &str = "which changes of the program would save that";

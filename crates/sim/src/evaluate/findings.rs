@@ -112,7 +112,7 @@ const NEARLY_PERCENT: i128 = 97;
 
 /// What a candidate can save at most. No placement of an object saves more than all that the object costs (estimates are no
 /// such limit); what travels for nothing is known.
-fn limit(candidate: &Candidate, objects: &[ObjectRow]) -> TotalCost {
+pub(super) fn limit(candidate: &Candidate, objects: &[ObjectRow]) -> TotalCost {
     if !candidate.kind.is_placement() {
         return candidate.estimate;
     }
@@ -225,7 +225,7 @@ fn parts(programs: usize, context: &EvalContext<'_>) -> u64 {
 }
 
 /// References read at once while those before them are replayed.
-const BATCH_REFS: usize = 1 << 16;
+pub(super) const BATCH_REFS: usize = 1 << 16;
 
 /// Reads the next references; whether there may be more.
 fn read(stream: &mut dyn Stream, next: &mut Vec<Merged>) -> Result<bool, SimError> {

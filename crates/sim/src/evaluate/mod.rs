@@ -75,15 +75,7 @@ pub fn evaluate(
     let choices = in_registry_order(context.policies, setup)?;
     let nodes: Vec<NodeId> = setup.bindings.iter().map(|s| s.node).collect();
     let cpus: Vec<u16> = setup.bindings.iter().map(|s| s.cpu).collect();
-    let seen = homenode_analysis::Setup {
-        machine: setup.machine,
-        block_bytes: setup.block_bytes,
-        unit_bytes: setup.machine.sections.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
-        nodes: &nodes,
-        cpus: &cpus,
-        sampled: setup.options.sampled,
-        colours: colours(&setup),
-    };
+    let seen = analysis_setup(&setup, (&nodes, &cpus));
     let (priced, analysed, traffic) = match seen.colours > 1 && objects.fork().is_some() {
         true => {
             let (priced, analysed) = shards::first_pass(source, objects, context, (&choices, &seen))?;
@@ -96,6 +88,19 @@ pub fn evaluate(
     findings::fill(&mut evaluation, candidates, source, context)?;
     spread(&mut evaluation, &choices, source, context)?;
     Ok(evaluation)
+}
+
+/// What the analysis is of, with node and processor of each thread.
+fn analysis_setup<'a>(setup: &Setup<'a>, (nodes, cpus): (&'a [NodeId], &'a [u16])) -> homenode_analysis::Setup<'a> {
+    homenode_analysis::Setup {
+        machine: setup.machine,
+        block_bytes: setup.block_bytes,
+        unit_bytes: setup.machine.sections.caches.as_ref().map_or(64, |c| c.line_bytes.into()),
+        nodes,
+        cpus,
+        sampled: setup.options.sampled,
+        colours: colours(setup),
+    }
 }
 
 /// Policies, bounds and analysis in one replay, and traffic if it is asked for.

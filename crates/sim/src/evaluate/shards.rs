@@ -108,15 +108,20 @@ impl Routes for Router<'_> {
     }
 
     fn event(&mut self, event: &Event) {
-        use EventKind as E;
-        if let E::Acquire { object, .. } = event.kind {
-            let space_tag = self.space_tags.get(event.thread as usize).copied().unwrap_or(0);
-            self.overview.acquired(event.thread, object ^ space_tag);
-        }
-        if let E::PhaseBegin { .. } | E::PhaseEnd { .. } = event.kind
-            && let Some(construct) = self.objects.construct_of(event)
-        {
-            self.overview.phase(event.thread, construct, matches!(event.kind, E::PhaseBegin { .. }));
-        }
+        see(&mut self.overview, event, (&self.space_tags, self.objects));
+    }
+}
+
+/// Tells an overview of an event, with what makes the addresses of each thread flat.
+pub(super) fn see(overview: &mut Overview, event: &Event, (space_tags, objects): (&[u64], &dyn Objects)) {
+    use EventKind as E;
+    if let E::Acquire { object, .. } = event.kind {
+        let space_tag = space_tags.get(event.thread as usize).copied().unwrap_or(0);
+        overview.acquired(event.thread, object ^ space_tag);
+    }
+    if let E::PhaseBegin { .. } | E::PhaseEnd { .. } = event.kind
+        && let Some(construct) = objects.construct_of(event)
+    {
+        overview.phase(event.thread, construct, matches!(event.kind, E::PhaseBegin { .. }));
     }
 }

@@ -37,11 +37,19 @@ pub(super) struct Copies {
     area: u32,
     /// Size and weight of the references that stand for a chunk.
     chunk: (u32, u32),
+    /// Of a part of the program, colours and which of them it has: its copies lie in blocks of this one.
+    part: (u64, u64),
 }
 
 impl Copies {
     /// `area` numbers the transforms of one what-if: each has fresh memory of its own.
-    pub(super) fn new(blocks: &[u64], makers: &[u32], making: Making, setup: Setup<'_>, area: u32) -> Copies {
+    pub(super) fn new(
+        blocks: &[u64],
+        makers: &[u32],
+        making: Making,
+        setup: Setup<'_>,
+        (area, part): (u32, (u64, u64)),
+    ) -> Copies {
         let nodes: Vec<usize> = setup.bindings.iter().map(|s| s.node.index()).collect();
         let count = setup.machine.nodes();
         let mut maker_of = vec![None; count];
@@ -72,6 +80,7 @@ impl Copies {
             makers: maker_of,
             area: COPY_SPACES + area * count as u32,
             chunk,
+            part,
         }
     }
 
@@ -199,6 +208,7 @@ impl Copies {
     /// Where the byte at `addr`, in the block with this index, is on `node`.
     fn copy(&self, node: usize, index: u64, addr: u64) -> u64 {
         let within = addr & ((1 << self.block_shift) - 1);
-        tag(self.area + node as u32) + (index << self.block_shift) + within
+        let (colours, colour) = self.part;
+        tag(self.area + node as u32) + ((index * colours + colour) << self.block_shift) + within
     }
 }

@@ -47,7 +47,8 @@ struct Rewriter {
 }
 
 impl Rewriter {
-    fn new(transforms: &[Transform], setup: Setup<'_>) -> Rewriter {
+    /// Of the whole program, of which there is one part, or of a part: of so many colours, the blocks of this one.
+    fn new(transforms: &[Transform], setup: Setup<'_>, part: (u64, u64)) -> Rewriter {
         // Without simulated caches it does not matter what is done at the same time.
         let caches = setup.machine.sections.caches.as_ref().filter(|_| setup.options.sampled.is_none());
         let mut attribution = Attribution::new(caches.map(|c| c.line_bytes.trailing_zeros()));
@@ -85,7 +86,8 @@ impl Rewriter {
                     moves.push(Move::Copy(moves::Copies::new(ranges, line_bytes, area)));
                 }
                 Transform::CopyPerNode { blocks, makers, making } => {
-                    copies.push(Copies::new(blocks, makers, *making, setup, copies.len() as u32));
+                    let area = copies.len() as u32;
+                    copies.push(Copies::new(blocks, makers, *making, setup, (area, part)));
                 }
                 Transform::Rehome { .. } => {}
             }
@@ -227,13 +229,25 @@ impl<'m> WhatIf<'m> {
     /// # Errors
     /// As [`Engine::new`](crate::Engine::new).
     pub fn new(setup: Setup<'m>, transforms: &[Transform]) -> Result<WhatIf<'m>, SimError> {
+        WhatIf::of_colour(setup, transforms, (1, 0))
+    }
+    /// A replay of the program's blocks of one colour, of so many, with changes of these blocks that give them other homes or users:
+    /// [`WhatIf::refs`] is to be told of references to them alone.
+    ///
+    /// # Errors
+    /// As [`WhatIf::new`].
+    pub(crate) fn of_colour(
+        setup: Setup<'m>,
+        transforms: &[Transform],
+        part: (u64, u64),
+    ) -> Result<WhatIf<'m>, SimError> {
         // The rewritten references have flat addresses already.
         let bindings: Vec<ThreadBinding> =
             setup.bindings.iter().map(|binding| ThreadBinding { space: 0, ..*binding }).collect();
         let consumer = PlacedConsumer::new(transforms, setup.machine, setup.block_bytes)?;
         let flat = Setup { bindings: &bindings, ..setup };
         Ok(WhatIf {
-            rewriter: Rewriter::new(transforms, setup),
+            rewriter: Rewriter::new(transforms, setup, part),
             replay: Replay::new(flat, (setup.machine, setup.waits), consumer, ())?,
             part: None,
         })

@@ -72,7 +72,7 @@ fn rewritten_in(
     let binding = |t: u32| ThreadBinding { cpu: t as u16, node: NodeId(u16::from(t >= 8)), space: 0 };
     let bindings: Vec<ThreadBinding> = (0..threads).map(binding).collect();
     let setup = Setup::exact(&machine, &bindings, PAGE);
-    let mut rewriter = Rewriter::new(transforms, setup);
+    let mut rewriter = Rewriter::new(transforms, setup, (1, 0));
     let mut all = Vec::new();
     for r in refs {
         match only_moves(&rewriter, r) {

@@ -1,21 +1,28 @@
 //! A first answer: some of the colours of blocks (`colours.rs`) are replayed, exactly, and say what all of them come to.
+mod changes;
 mod costs;
 mod inference;
 mod known;
 mod pages;
+mod watch;
 
 use super::batches::{Routes, Shard, replay};
+use super::first_pass::FirstPassObserver;
 use super::lookup::Lookup;
 use super::objects::{FlatNames, Objects};
-use super::{EvalContext, FIRST_TOUCH, in_registry_order, rows};
+use super::shards::see;
+use super::{EvalContext, FIRST_TOUCH, analysis_setup, in_registry_order, rows};
 use crate::SimError;
 use crate::colours::colours;
 use crate::engine::{Besides, Priced, Watched};
 use crate::front::Front;
 use crate::split::Pieces;
+pub use changes::ChangeEstimate;
+use changes::Drawn;
 use costs::{Costs, ObjectCost};
 use homenode_analysis::rows::Interval;
-use homenode_analysis::{BlockReference, Locked, Names, UNKNOWN_OBJECT};
+use homenode_analysis::{Analysis, BlockReference, Candidate, Locked, Names, Overview, UNKNOWN_OBJECT};
+use homenode_base::spaces::tag;
 use homenode_base::{Cost, NodeId, Rng, TotalCost};
 use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::policies::Choice;
@@ -27,6 +34,7 @@ pub use pages::{PageDraw, estimate_pages};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use watch::Watch;
 
 /// Fewer colours are no population to draw from.
 pub const COLOURS_MIN: u64 = 8;
@@ -65,6 +73,9 @@ pub struct Estimate {
     pub transfer: Option<Interval>,
     /// Data objects with the largest shares, largest first.
     pub objects: Vec<ObjectEstimate>,
+    /// Changes of the program that may be worth it, those that save most first; null if none were asked for, and none of a recording of
+    /// some pages.
+    pub changes: Option<Vec<ChangeEstimate>>,
 }
 
 /// A policy or bound.
@@ -120,7 +131,8 @@ impl Estimate {
     }
 }
 
-/// Estimates what an evaluation would find, by some of the colours. `seed` draws them.
+/// Estimates what an evaluation would find, by some of the colours. `seed` draws them. Changes of the program are looked at, in a pass of
+/// their own, unless [`candidates_max`](super::EvalOptions::candidates_max) is 0.
 ///
 /// # Errors
 /// As [`evaluate`](super::evaluate()); blocks have fewer than [`COLOURS_MIN`] colours ([`SimError::FewColours`]), as those of samples do.
@@ -132,23 +144,14 @@ pub fn estimate(
 ) -> Result<Estimate, SimError> {
     let (setup, all) = (context.setup, colours(&context.setup));
     let drawn = draw(all, seed);
-    let mut forks: Vec<_> = drawn.iter().filter_map(|_| objects.fork()).collect();
-    if all < COLOURS_MIN || forks.len() < drawn.len() {
+    let each = if context.options.candidates_max == 0 { 1 } else { 2 };
+    let mut forks: Vec<_> = (0..drawn.len() * each).filter_map(|_| objects.fork()).collect();
+    if all < COLOURS_MIN || forks.len() < drawn.len() * each {
         return Err(SimError::FewColours { block_bytes: setup.block_bytes, machine: setup.machine.name.clone() });
     }
     let choices = in_registry_order(context.policies, setup)?;
-    let shard = |objects| -> Result<Shard<'_, _>, SimError> {
-        let costs = Costs::new(Lookup::new(objects));
-        Ok(Shard::new(Watched::new(setup, &choices, Besides::bounds(context.options.start), costs)?))
-    };
-    let mut shards = forks.iter_mut().map(|o| shard(&mut **o)).collect::<Result<Vec<_>, SimError>>()?;
-    let mut router = Router::new(context, all, &drawn);
-    replay(&mut *source.stream(0)?, &mut router, &mut shards, context.workers)?;
-    let mut parts = Vec::new();
-    for shard in shards {
-        let (priced, costs, _) = shard.pass.finish()?;
-        parts.push((priced, costs.rows().iter().copied().collect()));
-    }
+    let mut router = Router::new(context, (all, &drawn), objects);
+    let (parts, candidates) = look(source, forks.chunks_mut(each), context, (&choices, &mut router))?;
     let handover = handover(setup.machine, setup.block_bytes);
     let Router { front, known, .. } = &router;
     let counts = |by_colour: &[u64]| {
@@ -157,7 +160,52 @@ pub fn estimate(
     };
     let sample = Sample::new(all as usize, &counts(&known.accesses), &counts(&known.handovers));
     let seen = Seen { front, colours: all, looked_at: parts.len() as u64, replayed: router.replayed };
-    Ok(Looked { choices: &choices, sample, parts, handover }.estimate(&seen, &*forks[0]))
+    let looked = Looked { choices: &choices, sample, parts, handover };
+    let mut found = looked.estimate(&seen, &*forks[0]);
+    if let Some(candidates) = candidates {
+        let totals = changes::replay(&candidates, source, context, Drawn { all, colours: &drawn })?;
+        found.changes = Some(looked.changes(candidates, &totals, context.options.finding_permille));
+    }
+    Ok(found)
+}
+
+/// Replays the colours drawn, each with objects of its own, and twice where changes are looked for: what was looked at, and the changes to try.
+fn look<'a, 'f: 'a>(
+    source: &mut dyn Source,
+    forks: impl Iterator<Item = &'a mut [Box<dyn Objects + 'f>]>,
+    context: &EvalContext<'_>,
+    (choices, router): (&[Choice], &mut Router<'_>),
+) -> Result<(Vec<Part>, Option<Vec<Candidate>>), SimError> {
+    let setup = context.setup;
+    let nodes: Vec<NodeId> = setup.bindings.iter().map(|s| s.node).collect();
+    let cpus: Vec<u16> = setup.bindings.iter().map(|s| s.cpu).collect();
+    let analysis = || Analysis::of_colours(analysis_setup(&setup, (&nodes, &cpus)));
+    let shard = |forks: &'a mut [Box<dyn Objects + 'f>]| -> Result<Shard<'_, _>, SimError> {
+        let mut forks = forks.iter_mut().map(|objects| &mut **objects as &mut dyn Objects);
+        let costs = Costs::new(Lookup::new(forks.next().expect("there are objects for each shard")));
+        let analysis = forks.next().map(|objects| FirstPassObserver::new(analysis(), objects, setup.bindings));
+        let besides = Besides::bounds(context.options.start);
+        Ok(Shard::new(Watched::new(setup, choices, besides, Watch { costs, analysis })?))
+    };
+    let mut shards = forks.map(shard).collect::<Result<Vec<_>, SimError>>()?;
+    replay(&mut *source.stream(0)?, router, &mut shards, context.workers)?;
+    let (mut parts, mut analyses, mut names) = (Vec::new(), Vec::new(), None);
+    for shard in shards {
+        let (priced, watch, _) = shard.pass.finish()?;
+        parts.push((priced, watch.costs.rows().iter().copied().collect()));
+        if let Some((analysis, objects)) = watch.analysis.map(FirstPassObserver::into_parts) {
+            analyses.push(analysis);
+            names.get_or_insert(objects);
+        }
+    }
+    let base = choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
+    let candidates = names.zip(base).map(|(names, base)| {
+        let overview = std::mem::take(&mut router.overview);
+        let analysed = Analysis::finish_all(analyses, overview, router.front.time, &FlatNames(names));
+        let base = parts.iter().map(|(priced, _): &Part| priced.total(base)).sum();
+        changes::candidates(analysed, base, &context.options)
+    });
+    Ok((parts, candidates))
 }
 
 /// The colours to replay, ascending: a fixed part of them, one of each class of colours that agree in their low bits. Placements that deal
@@ -172,17 +220,22 @@ fn draw(colours: u64, seed: u64) -> Vec<usize> {
 }
 
 /// Sees all references and sends on those of some colours.
-struct Router {
+struct Router<'a> {
     front: Front,
     known: Known,
+    /// What the analysis wants to know of all references; unused where there is none.
+    overview: Overview,
+    analyses: bool,
+    space_tags: Vec<u64>,
+    objects: &'a dyn Objects,
     /// By colour, which shard has it.
     shard_of: Vec<Option<usize>>,
     block_shift: u32,
     replayed: u64,
 }
 
-impl Router {
-    fn new(context: &EvalContext<'_>, colours: u64, drawn: &[usize]) -> Router {
+impl<'a> Router<'a> {
+    fn new(context: &EvalContext<'_>, (colours, drawn): (u64, &[usize]), objects: &'a dyn Objects) -> Router<'a> {
         let setup = context.setup;
         let line_shift = setup.machine.sections.caches.as_ref().map(|c| c.line_bytes.trailing_zeros());
         let mut shard_of = vec![None; colours as usize];
@@ -190,6 +243,10 @@ impl Router {
         Router {
             front: Front::new(setup.bindings),
             known: Known::new(colours as usize, line_shift),
+            overview: Overview::default(),
+            analyses: context.options.candidates_max > 0,
+            space_tags: setup.bindings.iter().map(|b| tag(b.space)).collect(),
+            objects,
             shard_of,
             block_shift: setup.block_bytes.trailing_zeros(),
             replayed: 0,
@@ -197,31 +254,40 @@ impl Router {
     }
 }
 
-impl Router {
+impl Router<'_> {
     /// Notes what a reference touches of one block, from a flat address to so many bytes beyond it; which shard is to replay it, if
     /// any is.
     #[inline(always)]
-    fn piece(&mut self, r: &Merged, (addr, beyond): (u64, u64), number: u64) -> Option<(usize, BlockReference)> {
+    fn piece(
+        &mut self,
+        r: &Merged,
+        (addr, beyond): (u64, u64),
+        (number, locked): (u64, Locked),
+    ) -> Option<(usize, BlockReference)> {
         let colour = (addr >> self.block_shift) as usize & (self.shard_of.len() - 1);
         self.known.reference(colour, (addr, addr.saturating_add(beyond)), r.thread, r.op);
         let shard = self.shard_of[colour]?;
-        let (site, thread, op, locked) = (r.site, r.thread, r.op, Locked::default());
+        let (site, thread, op) = (r.site, r.thread, r.op);
         Some((shard, BlockReference { addr, number, locked, size: beyond as u32 + 1, site, thread, op, begins: true }))
     }
 }
 
-impl Routes for Router {
+impl Routes for Router<'_> {
     #[inline(always)]
     fn reference(&mut self, r: &Merged, mut send: impl FnMut(usize, BlockReference)) {
         let Some((place, t)) = self.front.reference(r) else { return };
         if r.op == Op::Spin {
             return;
         }
+        let locked = match self.analyses {
+            true => self.overview.reference((r.thread, r.site), r.addr ^ place.space_tag, r.op, r.weight),
+            false => Locked::default(),
+        };
         // Almost every reference is to one block; a loop would cost more than all that is done here.
         let (shift, beyond) = (self.block_shift, u64::from(r.size.max(1)) - 1);
         match r.addr.checked_add(beyond) {
             Some(last) if last >> shift == r.addr >> shift => {
-                if let Some((shard, piece)) = self.piece(r, (r.addr ^ place.space_tag, beyond), t.0) {
+                if let Some((shard, piece)) = self.piece(r, (r.addr ^ place.space_tag, beyond), (t.0, locked)) {
                     self.replayed += 1;
                     send(shard, piece);
                 }
@@ -230,7 +296,7 @@ impl Routes for Router {
                 let mut begins = true;
                 for piece in Pieces::new(r.addr, r.size, shift) {
                     let bytes = (piece.addr ^ place.space_tag, piece.last - piece.addr);
-                    if let Some((shard, piece)) = self.piece(r, bytes, t.0) {
+                    if let Some((shard, piece)) = self.piece(r, bytes, (t.0, locked)) {
                         self.replayed += u64::from(begins);
                         send(shard, BlockReference { begins, ..piece });
                         begins = false;
@@ -239,7 +305,11 @@ impl Routes for Router {
             }
         }
     }
-    fn event(&mut self, _: &Event) {}
+    fn event(&mut self, event: &Event) {
+        if self.analyses {
+            see(&mut self.overview, event, (&self.space_tags, self.objects));
+        }
+    }
 }
 
 /// What there was.
@@ -279,8 +349,7 @@ impl Looked<'_> {
     fn estimate(&self, seen: &Seen<'_>, objects: &dyn Objects) -> Estimate {
         let sample = &self.sample;
         let (each, each_move) = self.handover;
-        let base = self.choices.iter().position(|c| c.spec.name == FIRST_TOUCH);
-        let base = base.map(|i| self.values(|p| p.total(i)));
+        let base = self.base().map(|i| self.values(|p| p.total(i)));
         let share = |values: &[f64]| base.as_ref().map(|base| sample.share(values, base, each));
         let policy = |(choice, i): (&Choice, usize)| {
             let values = self.values(|p| p.total(i));
@@ -318,7 +387,13 @@ impl Looked<'_> {
             optimum: optimum.collect(),
             transfer: share(&self.values(|p| p.totals.transfer_cost)),
             objects: self.objects(objects, share),
+            changes: None,
         }
+    }
+
+    /// Which choice is first touch.
+    fn base(&self) -> Option<usize> {
+        self.choices.iter().position(|c| c.spec.name == FIRST_TOUCH)
     }
 
     fn values(&self, of: impl Fn(&Priced) -> TotalCost) -> Vec<f64> {

@@ -82,6 +82,26 @@ def verdicts_of_a_program_and_its_clean_twin(session):
 
 
 @check
+def changes_of_a_program_and_its_clean_twin(session):
+    """Who should initialise the pages, with a range that holds what the whole report says; and nothing to change."""
+    for own in (0, 1):
+        program = source(session, f"quick-{own}", PARTS, flags=(f"-DOWN={own}",))
+        dataset = session.record(program)[0]
+        changes = session.json("report", dataset, "--quick", "--changes", "--json")["changes"]
+        text = session.run("report", dataset, "--quick", "--changes", "-q").stdout.replace("\n  ", " ")
+        whole = session.report(dataset)["evaluations"][0]["findings"]
+        expect(len(changes) == len(whole) == 1 - own, f"{changes} {whole}")
+        if own:
+            expect("Changes: none of who initialises, keeps or copies an object was found" in text, text)
+            continue
+        (change,), (finding,) = changes, whole
+        print(f"  {change['advice']} {change['saving']}, {finding['saving_share']:.4f}")
+        same = all(change[member] == finding[member] for member in ("kind", "object", "places", "advice"))
+        expect(same and change["saving"]["low"] - 1e-9 <= finding["saving_share"] <= change["saving"]["high"] + 1e-9, f"{change} {finding}")
+        expect(change["saving"]["high"] - change["saving"]["low"] < 0.1 and "Change: saves " in text, text)
+
+
+@check
 def what_it_cannot_answer(session):
     """Samples, blocks that fill a cache, and options of the whole report: one line that says so."""
     program = source(session, "quick-1", PARTS, flags=("-DOWN=1",))
@@ -90,8 +110,12 @@ def what_it_cannot_answer(session):
     sampled.parent.mkdir(parents=True, exist_ok=True)
     perf_file.write(sampled, program)
     session.run("import", sampled, "-o", sampled.parent / "sampled.hnt")
+    some = session.path("quick/some.hnt")
+    session.run("record", "--sample", "1/8", "-o", some, "--", program)
+    session.run("report", dataset, "--changes", "-q", status=2)
     for words, part in (((sampled.parent / "sampled.hnt",), "of samples"), ((dataset, "--block", "2097152"), "in parts"),
                         ((dataset, "--block", "4096,8192"), "one --block"), ((dataset, "-o", session.path("quick/x.html")), "cannot be used"),
-                        ((dataset, "--compare", dataset), "cannot be used"), ((dataset, "--charge-spins"), "cannot be used")):
+                        ((dataset, "--compare", dataset), "cannot be used"), ((dataset, "--charge-spins"), "cannot be used"),
+                        ((some, "--changes"), "some pages alone")):
         done = session.run("report", *words, "--quick", "-q", status=2)
         expect(part in done.stderr and not done.stdout, tail(done.stderr))

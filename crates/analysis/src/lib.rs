@@ -9,7 +9,7 @@
 //!
 //! Reading order: [`feed`] (what comes in), [`patterns`], [`detail`], `watched`, `transfers`, [`attribution`], `shares`, [`heat`], `owners`, `confidence` (of samples),
 //! [`Overview`] and `colours` (what is known of all blocks at once, and of those of one colour), `parts` (what is known at the end), [`candidate`], `candidates` and
-//! `tables` (what goes out), [`evidence`] (what none of it rests on), [`analysis`] (all of them together).
+//! `tables` (what goes out), [`inference`] (what a part says of all), [`evidence`] (what none of it rests on), [`analysis`] (all of them together).
 //!
 //! ```
 //! use homenode_analysis::Pattern;
@@ -38,6 +38,7 @@ pub mod evidence;
 pub mod feed;
 pub mod heat;
 mod index;
+pub mod inference;
 mod locks;
 mod loops;
 pub mod names;

@@ -1,7 +1,6 @@
 //! A first answer: some of the colours of blocks (`colours.rs`) are replayed, exactly, and say what all of them come to.
 mod changes;
 mod costs;
-mod inference;
 mod known;
 mod pages;
 mod watch;
@@ -20,6 +19,7 @@ use crate::split::Pieces;
 pub use changes::ChangeEstimate;
 use changes::Drawn;
 use costs::{Costs, ObjectCost};
+use homenode_analysis::inference::Sample;
 use homenode_analysis::rows::Interval;
 use homenode_analysis::{Analysis, BlockReference, Candidate, Locked, Names, Overview, UNKNOWN_OBJECT};
 use homenode_base::spaces::tag;
@@ -28,7 +28,6 @@ use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::policies::Choice;
 use homenode_trace::order::Source;
 use homenode_trace::{Event, Merged, Op};
-use inference::Sample;
 use known::Known;
 pub use pages::{PageDraw, estimate_pages};
 use schemars::JsonSchema;

@@ -2,7 +2,6 @@
 //! (miniature simulation: Waldspurger, Saemundsson, Ahmad and Park, Cache Modeling and Optimization using Miniature Simulations,
 //! USENIX ATC 2017, section 3), and groups of them are priced apart, as their differences say how far the sum can be trusted.
 use super::costs::ObjectCost;
-use super::inference::{Certain, References, Sample};
 use super::{Estimate, Looked, Part, Seen, handover};
 use crate::SimError;
 use crate::consumers::AccessConsumer;
@@ -14,6 +13,7 @@ use crate::observer::Observer;
 use crate::replay::Replay;
 use crate::setup::Setup;
 use crate::split::Pieces;
+use homenode_analysis::inference::{Certain, References, Sample};
 use homenode_analysis::{BlockReference, Locked};
 use homenode_base::pages::Drawn;
 use homenode_base::spaces::unflatten;

@@ -4,12 +4,12 @@
 //!
 //! Few colours say nothing of one block that costs as much as thousands. So what is known of all colours without a replay is
 //! estimated, too, and by as much as these estimates are wrong every interval is widened.
-use homenode_analysis::rows::Interval;
+use crate::rows::Interval;
 use homenode_base::student::two_sided_95;
 
 /// A sample of the colours.
 #[derive(Clone, Debug)]
-pub(super) struct Sample {
+pub struct Sample {
     /// Colours that there are.
     colours: f64,
     /// By what factor, at least 1, all accesses are more than the sample says; and at most 1, fewer.
@@ -51,16 +51,16 @@ impl Scale {
 
 /// What was taken all, each a stratum by itself, from some time on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Certain {
+pub struct Certain {
     /// Of each, its references, and those of before, which are missing.
-    pub(super) refs: Vec<(u64, u64)>,
+    pub refs: Vec<(u64, u64)>,
     /// References of everything.
-    pub(super) all: u64,
+    pub all: u64,
 }
 
 impl Certain {
     /// References, and those that are missing.
-    pub(super) fn sum(&self) -> u64 {
+    pub fn sum(&self) -> u64 {
         self.refs.iter().map(|(refs, before)| refs + before).sum()
     }
     /// What the references of before come to, of things whose sum over everything is `sum`: as much each as those after; where these are
@@ -90,7 +90,7 @@ const SURPRISE: f64 = 3.0;
 
 /// References of pages that were drawn, beside the number of all.
 #[derive(Default)]
-pub(super) struct References {
+pub struct References {
     /// References that are more than those to pages like the drawn ones can be: to a few pages that are used much.
     unlike: f64,
     /// By group, all of them, and how many there are.
@@ -100,7 +100,7 @@ pub(super) struct References {
 
 impl References {
     /// Of drawn pages their groups, of so many, and references; one page in so many was drawn.
-    pub(super) fn new(pages: impl Iterator<Item = (usize, u64)>, (groups, one_in): (u32, u32), all: u64) -> References {
+    pub fn new(pages: impl Iterator<Item = (usize, u64)>, (groups, one_in): (u32, u32), all: u64) -> References {
         let (all, one_in) = (all as f64, f64::from(one_in));
         let (mut hot, mut squares, mut sums) = (0.0, 0.0, vec![0.0; groups as usize]);
         for (group, refs) in pages {
@@ -122,21 +122,21 @@ impl References {
         }
         References { unlike: (all - high).max(0.0), sums, all }
     }
-    /// See the field.
-    pub(super) fn unlike(&self) -> f64 {
+    /// References that are more than those to pages like the drawn ones can be: to a few pages that are used much.
+    pub fn unlike(&self) -> f64 {
         self.unlike
     }
 }
 
 /// A quantity that is known of all colours: the sum, and the values of those in the sample.
-pub(super) type Known = (f64, Vec<f64>);
+pub type Known = (f64, Vec<f64>);
 
 impl Sample {
     /// A sample of pages that cost so much each, beside which it is known how many references there are: of `n` alike ones (`1 / n`
     /// being the sum of squared shares) none shows what up to `3 / n` of all have, with 95 % confidence (J. A. Hanley and
     /// A. Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249, 1983). References of which the sample shows none
     /// may cost anything. What is certain is beside the sample.
-    pub(super) fn of_pages(colours: usize, pages: &[(f64, f64)], references: &References, certain: Certain) -> Sample {
+    pub fn of_pages(colours: usize, pages: &[(f64, f64)], references: &References, certain: Certain) -> Sample {
         let sum: f64 = pages.iter().map(|(cost, _)| cost).sum();
         let squares: f64 = pages.iter().map(|(cost, _)| cost * cost).sum();
         let unseen = if sum > 0.0 { (UNSEEN_OF_ALIKE * squares / (sum * sum)).min(1.0) } else { 1.0 };
@@ -157,7 +157,7 @@ impl Sample {
     }
 
     /// A sample in which accesses and hand-overs of lines are known of all colours.
-    pub(super) fn new(colours: usize, accesses: &Known, handovers: &Known) -> Sample {
+    pub fn new(colours: usize, accesses: &Known, handovers: &Known) -> Sample {
         let mut sample = Sample::plain(colours as f64);
         let factor = accesses.0 / (sample.colours * mean(&accesses.1));
         if factor > 1.0 {
@@ -203,7 +203,7 @@ impl Sample {
     }
 
     /// The sum over all colours of what is `values` in those of the sample, none of it below 0; a hand-over costs `each` at most.
-    pub(super) fn total(&self, values: &[f64], each: f64) -> Interval {
+    pub fn total(&self, values: &[f64], each: f64) -> Interval {
         let seen: f64 = values.iter().sum();
         let (values, certain) = self.split(values);
         if self.is_whole(values) {
@@ -229,14 +229,14 @@ impl Sample {
 
     /// The share of one sum over all colours in another that is no less in any; what the sample does not show may have any share. 0 to
     /// infinity if the sample shows nothing.
-    pub(super) fn share(&self, part: &[f64], whole: &[f64], each: f64) -> Interval {
+    pub fn share(&self, part: &[f64], whole: &[f64], each: f64) -> Interval {
         let Interval { low, high } = self.ratio(part, whole, (each, each));
         Interval { low, high: if high.is_finite() { high.min(1.0) } else { high } }
     }
 
     /// The ratio of two sums over all colours, where a hand-over costs the one and the other so much at most. 0 to infinity if the
     /// sample shows nothing.
-    pub(super) fn ratio(&self, part: &[f64], whole: &[f64], (each_part, each_whole): (f64, f64)) -> Interval {
+    pub fn ratio(&self, part: &[f64], whole: &[f64], (each_part, each_whole): (f64, f64)) -> Interval {
         let of = whole.iter().sum::<f64>();
         if of <= 0.0 || !of.is_finite() {
             return Interval { low: 0.0, high: f64::INFINITY };

@@ -32,6 +32,7 @@ def commands(session, program, folder):
     for name in ("info", "check", "recover", "report"):
         yield name, [name, dataset, "--json"]
     yield "quick", ["report", dataset, "--quick", "--json"]
+    yield "quick --changes", ["report", dataset, "--quick", "--changes", "--json"]
     yield "compare", ["report", dataset, "--compare", dataset, "--machine", "ace", "--json"]
     yield "report", ["report", dataset, "--verify", "--block", "4096,64", "--policy", "first-touch,ace(2),migrate-on-write", "--json"]
     yield "compact", ["compact", dataset, "-o", folder / "small.hnt", "--json"]

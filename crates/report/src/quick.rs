@@ -60,6 +60,8 @@ pub struct QuickDoc {
     /// Changes of who initialises, keeps or copies an object that may save what is worth a finding, the best of each object, those that
     /// save most first; null unless asked for (`--changes`).
     pub changes: Option<Vec<ChangeEstimate>>,
+    /// Such changes that were not tried, beyond those that looked best.
+    pub untried_changes: u64,
     /// Share of the first-touch total from which on a saving is worth a finding, 0 to 1.
     pub threshold: f64,
     /// What the recording did not see.
@@ -191,6 +193,7 @@ impl QuickDoc {
             transfer: e.transfer,
             objects: e.objects,
             changes: e.changes,
+            untried_changes: e.untried,
             threshold: facts.threshold,
             evidence: facts.evidence,
             warnings: facts.warnings,

@@ -43,7 +43,7 @@ pub fn render_quick(doc: &QuickDoc, style: Style) -> String {
     }
     if let Some(changes) = &doc.changes {
         lines.push(String::new());
-        lines.extend(changed(changes, doc.threshold).iter().flat_map(|c| wrap(c, width, 2)));
+        lines.extend(changed(changes, doc).iter().flat_map(|c| wrap(c, width, 2)));
     }
     lines.push(String::new());
     lines.extend(notes(doc).iter().flat_map(|n| wrap(n, width, 2)).map(|l| paint.dim(&l)));
@@ -83,7 +83,7 @@ fn objects(doc: &QuickDoc) -> Table {
 }
 
 /// A sentence for each change, or one that says there is none.
-fn changed(changes: &[ChangeEstimate], threshold: f64) -> Vec<String> {
+fn changed(changes: &[ChangeEstimate], doc: &QuickDoc) -> Vec<String> {
     let sentence = |c: &ChangeEstimate| {
         let saving = match c.saving {
             Interval { high, .. } if !high.is_finite() => "cannot tell what it saves".to_owned(),
@@ -93,13 +93,19 @@ fn changed(changes: &[ChangeEstimate], threshold: f64) -> Vec<String> {
         let places = if c.places.is_empty() { String::new() } else { format!(" [{}]", c.places.join(", ")) };
         clean(&format!("Change: {saving}: {}{places}", c.advice))
     };
-    match changes {
-        [] => vec![format!(
-            "Changes: none of who initialises, keeps or copies an object was found that may save {}.",
-            percent(threshold)
-        )],
-        _ => changes.iter().map(sentence).collect(),
+    let none = || {
+        let least = percent(doc.threshold);
+        format!("Changes: none of who initialises, keeps or copies an object was found that may save {least}.")
+    };
+    let more = (doc.untried_changes > 0).then(|| {
+        format!("Changes of other objects that may be worth it, too, and were not tried: {}.", doc.untried_changes)
+    });
+    let mut out: Vec<String> = changes.iter().map(sentence).collect();
+    if changes.is_empty() {
+        out.push(none());
     }
+    out.extend(more);
+    out
 }
 
 fn shares(i: Interval) -> String {

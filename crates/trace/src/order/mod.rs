@@ -22,6 +22,8 @@ mod state;
 mod sync;
 mod turns;
 
+pub(crate) use sync::Sync;
+
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::Event;

@@ -92,6 +92,12 @@ impl Releases {
         self.wide.values_mut().for_each(|seqs| seqs.sort_unstable());
     }
 
+    /// None has happened.
+    pub(super) fn reset(&mut self) {
+        self.lists.iter_mut().for_each(|l| l.low = 0);
+        self.times.reset();
+    }
+
     /// How many of a list have a lower number.
     pub(super) fn before(&self, list: u32, seq: u64) -> u32 {
         let l = &self.lists[list as usize];
@@ -188,6 +194,11 @@ const NONE: u64 = u64::MAX;
 impl Times {
     fn pending(n: usize) -> Times {
         Times { offsets: vec![0; n], bases: vec![NONE; n.div_ceil(NEAR)], wide: HashMap::new() }
+    }
+    fn reset(&mut self) {
+        self.offsets.fill(0);
+        self.bases.fill(NONE);
+        self.wide.clear();
     }
     fn get(&self, at: u32) -> Option<u64> {
         match self.offsets[at as usize] {

@@ -14,6 +14,8 @@ pub(super) struct State<'a> {
     pub(super) data: &'a DatasetReader,
     pub(super) cursors: Vec<Cursor<'a>>,
     sync: Sync,
+    /// Whether another pass needs the same.
+    again: bool,
     /// What the next event of each thread means.
     links: Vec<Option<Link>>,
     /// Spawns that must happen before the thread begins.
@@ -52,11 +54,16 @@ impl<'a> State<'a> {
                 *n += 1;
             }
         }
-        let sync = Sync::new(data, polls::of(data)?, by_turns, granted)?;
+        let again = by_turns && granted.is_none();
+        let kept = if again { data.sync.lock().ok().and_then(|mut kept| kept.take()) } else { None };
+        let sync = match kept {
+            Some(kept) => kept,
+            None => Sync::new(data, polls::of(data)?, by_turns, granted)?,
+        };
         let link = |c: &Cursor<'a>| Some(sync.link(data, c.next_event_index(), c.event()?));
         let links = cursors.iter().map(link).collect();
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
-        Ok(State { data, cursors, sync, links, spawns, spins: 0, chances: Vec::new(), woken })
+        Ok(State { data, cursors, sync, again, links, spawns, spins: 0, chances: Vec::new(), woken })
     }
 
     pub(super) fn head(&self, thread: u32) -> Head {
@@ -155,5 +162,18 @@ impl<'a> State<'a> {
             _ => "batches of other threads end before they begin".to_owned(),
         };
         Err(TraceError::Cycle(format!("thread {thread} cannot go on after {at} references: {why}")))
+    }
+}
+
+impl Drop for State<'_> {
+    /// What took long to find is kept for the next pass.
+    fn drop(&mut self) {
+        if self.again
+            && let Ok(mut kept) = self.data.sync.lock()
+        {
+            let mut sync = std::mem::take(&mut self.sync);
+            sync.reset();
+            *kept = Some(sync);
+        }
     }
 }

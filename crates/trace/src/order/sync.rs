@@ -42,7 +42,7 @@ struct Object {
 
 /// All objects. Address spaces keep equal addresses apart.
 #[derive(Debug, Default)]
-pub(super) struct Sync {
+pub(crate) struct Sync {
     objects: Vec<Object>,
     releases: Releases,
     /// Acquires and releases that order nothing.
@@ -176,6 +176,13 @@ impl Sync {
         let mut objects = Vec::new();
         objects.resize_with(lists, Object::default);
         Ok(Sync { objects, releases, ignored, special, turns, granted })
+    }
+
+    /// As before the first event.
+    pub(super) fn reset(&mut self) {
+        self.objects.iter_mut().for_each(|o| *o = Object::default());
+        self.releases.reset();
+        self.turns.reset();
     }
 
     /// What an event means, given its number.

@@ -100,6 +100,8 @@ pub(super) struct Turns {
     pub(super) turns: HashMap<u32, Vec<u32>>,
     /// Events that begin a turn which a later release ends, a bit each.
     pub(super) opens: Vec<u64>,
+    /// Families whose turns no longer exclude each other, as nobody could go on.
+    given_up: Vec<u32>,
 }
 
 impl Turns {
@@ -203,6 +205,7 @@ impl Turns {
             let f = &mut self.families[family as usize];
             if f.exclusive && !f.waiting.is_empty() {
                 (f.exclusive, f.holder, f.next) = (false, None, None);
+                self.given_up.push(family);
                 self.wake(family, woken);
                 if !woken.is_empty() {
                     return true;
@@ -210,5 +213,18 @@ impl Turns {
             }
         }
         false
+    }
+
+    /// As before the first event.
+    pub(super) fn reset(&mut self) {
+        for f in &mut self.families {
+            (f.holder, f.next, f.last) = (None, None, 0);
+            f.waiting.clear();
+        }
+        for family in self.given_up.drain(..) {
+            self.families[family as usize].exclusive = true;
+        }
+        self.so_far.fill(0);
+        self.releases.reset();
     }
 }

@@ -227,8 +227,16 @@ impl Log {
         Ok(())
     }
 
-    /// Writes down a dataset in this order.
+    /// Writes down a dataset in this order; which must be the same again, after a pass that was left.
     pub fn of(data: &DatasetReader, kind: OrderKind) -> Result<(Log, Summary), TraceError> {
+        let first = Log::once(data, kind)?;
+        Order::new(data, kind)?.pull()?;
+        let again = Log::once(data, kind)?;
+        assert!((&first.0.entries, &first.0.times) == (&again.0.entries, &again.0.times), "the second pass is another");
+        Ok(first)
+    }
+
+    fn once(data: &DatasetReader, kind: OrderKind) -> Result<(Log, Summary), TraceError> {
         let (mut log, mut order) = (Log::default(), Order::new(data, kind)?);
         log.all(&mut order)?;
         Ok((log, order.summary()))

@@ -40,15 +40,18 @@ pub(super) struct Drawn<'d> {
     pub(super) colours: &'d [usize],
 }
 
-/// What of the candidates can be tried here and may be worth it, beside so much that first touch costs in the colours looked at.
-pub(super) fn candidates(analysed: Analysed, base: TotalCost, options: &EvalOptions) -> Vec<Candidate> {
+/// What of the candidates can be tried here and may be worth it, beside so much that first touch costs in the colours looked at; and how
+/// many more there are than may be tried.
+pub(super) fn candidates(analysed: Analysed, base: TotalCost, options: &EvalOptions) -> (Vec<Candidate>, u64) {
     let Analysed { objects, candidates, .. } = analysed;
     let may_save = |c: &Candidate| {
         let most = limit(c, &objects);
         most > TotalCost::ZERO && most.0 * 1000 >= base.0 * i128::from(options.finding_permille)
     };
     let tried = |c: &Candidate| of_colour(&c.remedy, (1, 0)).is_some() && may_save(c);
-    candidates.into_iter().filter(tried).take(options.candidates_max).collect()
+    let mut candidates: Vec<Candidate> = candidates.into_iter().filter(tried).collect();
+    let untried = candidates.split_off(candidates.len().min(options.candidates_max));
+    (candidates, untried.len() as u64)
 }
 
 /// The part of a change that concerns blocks of one colour, of so many; nothing if a change moves data to other colours.

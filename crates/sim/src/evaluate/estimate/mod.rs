@@ -75,6 +75,8 @@ pub struct Estimate {
     /// Changes of the program that may be worth it, those that save most first; null if none were asked for, and none of a recording of
     /// some pages.
     pub changes: Option<Vec<ChangeEstimate>>,
+    /// Changes that may be worth it, too, and were not tried.
+    pub untried: u64,
 }
 
 /// A policy or bound.
@@ -161,20 +163,22 @@ pub fn estimate(
     let seen = Seen { front, colours: all, looked_at: parts.len() as u64, replayed: router.replayed };
     let looked = Looked { choices: &choices, sample, parts, handover };
     let mut found = looked.estimate(&seen, &*forks[0]);
-    if let Some(candidates) = candidates {
+    if let Some((candidates, untried)) = candidates {
+        found.untried = untried;
         let totals = changes::replay(&candidates, source, context, Drawn { all, colours: &drawn })?;
         found.changes = Some(looked.changes(candidates, &totals, context.options.finding_permille));
     }
     Ok(found)
 }
 
-/// Replays the colours drawn, each with objects of its own, and twice where changes are looked for: what was looked at, and the changes to try.
+/// Replays the colours drawn, each with objects of its own, and twice where changes are looked for: what was looked at, the changes to
+/// try, and how many more there are.
 fn look<'a, 'f: 'a>(
     source: &mut dyn Source,
     forks: impl Iterator<Item = &'a mut [Box<dyn Objects + 'f>]>,
     context: &EvalContext<'_>,
     (choices, router): (&[Choice], &mut Router<'_>),
-) -> Result<(Vec<Part>, Option<Vec<Candidate>>), SimError> {
+) -> Result<(Vec<Part>, Option<(Vec<Candidate>, u64)>), SimError> {
     let setup = context.setup;
     let nodes: Vec<NodeId> = setup.bindings.iter().map(|s| s.node).collect();
     let cpus: Vec<u16> = setup.bindings.iter().map(|s| s.cpu).collect();
@@ -387,6 +391,7 @@ impl Looked<'_> {
             transfer: share(&self.values(|p| p.totals.transfer_cost)),
             objects: self.objects(objects, share),
             changes: None,
+            untried: 0,
         }
     }
 

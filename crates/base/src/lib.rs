@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** nothing here knows what a policy, a machine or a trace is, and no accounting uses floating point.
 //!
-//! Reading order: [`ids`], [`cost`], [`nodeset`], [`cpus`], [`rng`], [`student`], [`lives`], [`named`], [`spaces`], [`pages`], [`registry`](crate::registry!), [`ring`],
+//! Reading order: [`ids`], [`cost`], [`nodeset`], [`numbers`], [`cpus`], [`rng`], [`student`], [`lives`], [`named`], [`spaces`], [`pages`], [`registry`](crate::registry!), [`ring`],
 //! [`stackhash`], [`agentplan`], [`agenttable`], [`agentresult`].
 //!
 //! ```
@@ -29,6 +29,7 @@ pub mod ids;
 pub mod lives;
 pub mod named;
 pub mod nodeset;
+pub mod numbers;
 pub mod pages;
 mod registry;
 pub mod ring;

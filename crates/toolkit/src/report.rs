@@ -20,7 +20,7 @@ use homenode_sim::{
 use homenode_timed::tiers::TierMachine;
 use homenode_trace::TraceError;
 use homenode_trace::dataset::{DatasetReader, MANIFEST_FILE};
-use homenode_trace::order::{Again, Apart, Order, OrderKind, Piece, Source, Stream};
+use homenode_trace::order::{Again, Apart, Order, OrderKind, Piece, Source, Stream, SyncCache};
 use std::path::{Path, PathBuf};
 
 /// Further merges on which policies are run where the order was recorded: three seeds in all.
@@ -349,6 +349,7 @@ pub(crate) struct Passes<'a> {
     pub(crate) apart: Option<Apart>,
     /// What passes are now; by default what evaluations do.
     pub(crate) stage: Option<&'static str>,
+    sync: SyncCache,
 }
 
 impl<'a> Passes<'a> {
@@ -359,13 +360,15 @@ impl<'a> Passes<'a> {
         progress: &'a mut dyn Progress,
         total: u64,
     ) -> Passes<'a> {
-        Passes { reader, kind, progress, pass: 0, done: 0, total, apart: None, stage: None }
+        Passes { reader, kind, progress, pass: 0, done: 0, total, apart: None, stage: None, sync: SyncCache::default() }
     }
 }
 
 /// One of them.
 struct Pass<'a> {
-    order: Order<'a>,
+    /// There until it ends.
+    order: Option<Order<'a>>,
+    sync: &'a mut SyncCache,
     done: u64,
     total: u64,
     stage: &'static str,
@@ -375,18 +378,19 @@ struct Pass<'a> {
 
 impl Source for Passes<'_> {
     fn stream(&mut self, merge: u32) -> Result<Box<dyn Stream + '_>, TraceError> {
-        let order = Order::new(self.reader, self.kind.merge(merge))?;
+        let order = Some(Order::again(self.reader, self.kind.merge(merge), &mut self.sync)?);
         let stage = self.stage.unwrap_or(if self.pass == 0 { "replaying" } else { "replaying what-ifs" });
         let done = self.done + self.pass * refs(self.reader);
         self.pass += 1;
-        let Passes { progress, total, apart, .. } = self;
-        Ok(Box::new(Pass { order, done, total: *total, stage, progress: &mut **progress, apart }))
+        let Passes { progress, total, apart, sync, .. } = self;
+        Ok(Box::new(Pass { order, sync, done, total: *total, stage, progress: &mut **progress, apart }))
     }
 }
 
 impl Stream for Pass<'_> {
     fn pull(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
-        let Some(piece) = self.order.pull()? else { return Ok(None) };
+        let Some(order) = &mut self.order else { return Ok(None) };
+        let Some(piece) = order.pull()? else { return Ok(None) };
         self.done += piece.refs.len() as u64;
         self.progress.at(self.stage, self.done, Some(self.total));
         Ok(Some(piece))
@@ -396,9 +400,11 @@ impl Stream for Pass<'_> {
 impl Drop for Pass<'_> {
     /// Keeps what only the order knows.
     fn drop(&mut self) {
+        let Some(order) = self.order.take() else { return };
         if self.apart.is_none() {
-            *self.apart = self.order.summary().apart;
+            *self.apart = order.summary().apart;
         }
+        order.keep(self.sync);
     }
 }
 

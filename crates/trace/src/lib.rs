@@ -36,7 +36,6 @@ pub mod events;
 pub mod frame;
 pub mod framing;
 pub mod manifest;
-mod numbers;
 pub mod order;
 mod packed;
 mod polls;

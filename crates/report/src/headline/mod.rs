@@ -14,7 +14,7 @@ use homenode_base::TotalCost;
 use homenode_sim::Evaluation;
 use homenode_sim::evaluation::{Finding, FindingKind, LoopRow, ObjectRow, OptimumRow, PolicyRow, TrueUse};
 use homenode_sim::evidence::{Doubt, Gap};
-pub(crate) use together::all_changes;
+pub(crate) use together::{all_changes, doing};
 
 /// Shares below this are not worth a reader's time: a placement this near to the best one is called good.
 const NEAR: f64 = 0.03;

@@ -24,7 +24,15 @@ pub(super) fn beyond_placement(e: &Evaluation, base: &PolicyRow) -> Option<Strin
     let least = e.optimum.iter().map(|o| o.total).min()?;
     let placing = e.findings.iter().any(|f| f.kind.is_placement());
     e.predicted_all.filter(|all| placing && *all < least)?;
-    let has = |kinds: &[FindingKind]| e.findings.iter().any(|f| kinds.contains(&f.kind));
+    let kinds: Vec<FindingKind> = e.findings.iter().map(|f| f.kind).collect();
+    let with = if e.findings.len() > 1 { "these changes" } else { "this change" };
+    let saved = percent(share(base.total - least, base.total));
+    Some(format!("With {with} {}: worth more than any placement ({saved}).", doing(&kinds)))
+}
+
+/// What changes of these kinds do besides placing memory, in words.
+pub(crate) fn doing(kinds: &[FindingKind]) -> String {
+    let has = |these: &[FindingKind]| kinds.iter().any(|kind| these.contains(kind));
     let does = [
         (has(&[FindingKind::FirstTouch]), "other threads initialise memory"),
         (has(&[FindingKind::OwnersChange]), "parts stay with one thread"),
@@ -32,7 +40,5 @@ pub(super) fn beyond_placement(e: &Evaluation, base: &PolicyRow) -> Option<Strin
         (has(&[FindingKind::Layout, FindingKind::FalseSharing, FindingKind::SharedUpdates]), "data move"),
     ];
     let does: Vec<String> = does.iter().filter(|(does, _)| *does).map(|(_, words)| (*words).to_owned()).collect();
-    let with = if e.findings.len() > 1 { "these changes" } else { "this change" };
-    let saved = percent(share(base.total - least, base.total));
-    Some(format!("With {with} {}: worth more than any placement ({saved}).", super::listed(&does)))
+    super::listed(&does)
 }

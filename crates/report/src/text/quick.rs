@@ -1,10 +1,11 @@
 //! A first answer for a terminal.
 use super::terminal::{Paint, render as table, wrap};
 use super::{Style, WIDTH_MIN, join};
+use crate::headline::doing;
 use crate::quick::{Beside, QuickDoc, QuickRow, Verdict, between, cost, unlike};
 use crate::units::{CostUnit, bytes, count, percent};
 use homenode_sim::ChangeEstimate;
-use homenode_sim::evaluation::Interval;
+use homenode_sim::evaluation::{FindingKind, Interval};
 use homenode_table::{Column, Table, clean};
 
 /// A first answer in lines, each ending in a newline.
@@ -103,6 +104,12 @@ fn changed(changes: &[ChangeEstimate], doc: &QuickDoc) -> Vec<String> {
     let mut out: Vec<String> = changes.iter().map(sentence).collect();
     if changes.is_empty() {
         out.push(none());
+    }
+    let placing = doc.optimum.first().and_then(|o| o.ratio).map_or(f64::INFINITY, |ratio| 1.0 - ratio.low);
+    let beyond: Vec<FindingKind> = changes.iter().filter(|c| c.saving.low > placing).map(|c| c.kind).collect();
+    if !beyond.is_empty() {
+        let saved = percent(placing.max(0.0));
+        out.push(format!("With such changes {}: more than any placement saves (at most {saved}).", doing(&beyond)));
     }
     out.extend(more);
     out

@@ -3,9 +3,9 @@ use super::CheckReport;
 use super::frames::FramesSummary;
 use crate::dataset::{DatasetReader, EVENTS_FILE};
 use crate::event::{Event, EventKind};
-use crate::numbers::Numbers;
 use crate::packed::{Item, SyncEvent};
 use hashbrown::HashMap;
+use homenode_base::numbers::Numbers;
 
 struct Seen {
     numbers: Numbers,

@@ -8,8 +8,8 @@ mod order;
 pub mod plain;
 
 use crate::dataset::DatasetReader;
-use crate::numbers::{Numbers, Room};
 use crate::packed::SyncEvent;
+use homenode_base::numbers::{Numbers, Room};
 use serde::Serialize;
 
 /// Problems listed one by one; further ones are only counted.

@@ -2,9 +2,9 @@
 use super::{each_sync, room};
 use crate::dataset::DatasetReader;
 use crate::event::EventKind;
-use crate::numbers::Numbers;
 use crate::packed::{Item, ThreadEvents};
 use hashbrown::HashMap;
+use homenode_base::numbers::Numbers;
 use std::collections::BTreeSet;
 
 struct Search<'a> {

@@ -51,8 +51,6 @@ pub struct DatasetReader {
     shared: Shared,
     /// The busy waiting in it, once somebody has asked for it (`polls::of`).
     pub(crate) polls: std::sync::OnceLock<crate::waits::Polls>,
-    /// Its synchronisation in model order, once a pass over it has ended: the next one need not find it anew.
-    pub(crate) sync: std::sync::Mutex<Option<crate::order::Sync>>,
 }
 
 impl std::fmt::Debug for DatasetReader {
@@ -88,7 +86,6 @@ impl DatasetReader {
             threads,
             shared: Shared::default(),
             polls: std::sync::OnceLock::new(),
-            sync: std::sync::Mutex::new(None),
         };
         validate::counts(&reader)?;
         reader.shared = crate::shared::find(&reader.manifest, &reader.events);

@@ -6,10 +6,10 @@ use super::releases::{Counted, Releases};
 use super::turns::{Family, Objects, Shared, Turns};
 use crate::TraceError;
 use crate::dataset::DatasetReader;
-use crate::numbers::{Numbers, Room};
 use crate::packed::SyncEvent;
 use crate::waits::Polls;
 use hashbrown::{HashMap, HashSet};
+use homenode_base::numbers::{Numbers, Room};
 use std::collections::BTreeMap;
 
 /// A thread takes an object again and again if it acquires and releases it so often.

@@ -22,8 +22,6 @@ mod state;
 mod sync;
 mod turns;
 
-pub(crate) use sync::Sync;
-
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::Event;
@@ -117,6 +115,10 @@ pub struct Order<'a> {
     by_turns: bool,
 }
 
+/// Who waits for whom in one dataset, found by one pass and used by the next: with tens of millions of events that takes minutes.
+#[derive(Debug, Default)]
+pub struct SyncCache(Option<(bool, sync::Sync)>);
+
 /// What decides which node comes next.
 #[derive(Debug)]
 enum Clock {
@@ -131,15 +133,33 @@ impl<'a> Order<'a> {
     /// # Errors
     /// A damaged frame, or synchronisation that contradicts itself.
     pub fn new(data: &'a DatasetReader, kind: OrderKind) -> Result<Order<'a>, TraceError> {
+        Order::again(data, kind, &mut SyncCache::default())
+    }
+
+    /// As [`Order::new`], with what an earlier pass over the same dataset in the same order found, if that was [kept](Order::keep).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn again(data: &'a DatasetReader, kind: OrderKind, cache: &mut SyncCache) -> Result<Order<'a>, TraceError> {
         let sampled = data.manifest().sampling.is_some();
         let by_turns = kind == OrderKind::Model && !sampled;
-        let mut state = state::State::new(data, by_turns, None)?;
+        let mut state = match cache.0.take() {
+            Some((of, sync)) if of == by_turns => state::State::with(data, sync)?,
+            _ => state::State::new(data, by_turns, None)?,
+        };
         let clock = match kind {
             OrderKind::Model if sampled => Clock::Stamped(stamped::Stamped::new(&mut state)),
             OrderKind::Model => Clock::Model(model::Model::new(&mut state)),
             OrderKind::Recorded { seed } => Clock::Recorded(recorded::Draw::new(&mut state, seed)),
         };
         Ok(Order { state, clock, output: output::Output::default(), over: false, by_turns })
+    }
+
+    /// Ends the pass and keeps what it found of the dataset's synchronisation.
+    pub fn keep(self, cache: &mut SyncCache) {
+        let mut sync = self.state.sync;
+        sync.reset();
+        cache.0 = Some((self.by_turns, sync));
     }
 
     /// What was pulled; of everything once a pull gave `None`.

@@ -13,9 +13,7 @@ use crate::polls;
 pub(super) struct State<'a> {
     pub(super) data: &'a DatasetReader,
     pub(super) cursors: Vec<Cursor<'a>>,
-    sync: Sync,
-    /// Whether another pass needs the same.
-    again: bool,
+    pub(super) sync: Sync,
     /// What the next event of each thread means.
     links: Vec<Option<Link>>,
     /// Spawns that must happen before the thread begins.
@@ -44,6 +42,11 @@ impl<'a> State<'a> {
         by_turns: bool,
         granted: Option<Granted>,
     ) -> Result<State<'a>, TraceError> {
+        State::with(data, Sync::new(data, polls::of(data)?, by_turns, granted)?)
+    }
+
+    /// With this synchronisation, of which nothing has happened.
+    pub(super) fn with(data: &'a DatasetReader, sync: Sync) -> Result<State<'a>, TraceError> {
         let mut cursors: Vec<Cursor> = (0..data.threads()).map(|t| Cursor::new(data, t)).collect();
         cursors.iter_mut().try_for_each(|c| c.refill(data))?;
         let mut spawns = vec![0u32; cursors.len()];
@@ -54,16 +57,10 @@ impl<'a> State<'a> {
                 *n += 1;
             }
         }
-        let again = by_turns && granted.is_none();
-        let kept = if again { data.sync.lock().ok().and_then(|mut kept| kept.take()) } else { None };
-        let sync = match kept {
-            Some(kept) => kept,
-            None => Sync::new(data, polls::of(data)?, by_turns, granted)?,
-        };
         let link = |c: &Cursor<'a>| Some(sync.link(data, c.next_event_index(), c.event()?));
         let links = cursors.iter().map(link).collect();
         let woken = (0..data.threads()).filter(|&t| spawns[t as usize] == 0).collect();
-        Ok(State { data, cursors, sync, again, links, spawns, spins: 0, chances: Vec::new(), woken })
+        Ok(State { data, cursors, sync, links, spawns, spins: 0, chances: Vec::new(), woken })
     }
 
     pub(super) fn head(&self, thread: u32) -> Head {
@@ -162,18 +159,5 @@ impl<'a> State<'a> {
             _ => "batches of other threads end before they begin".to_owned(),
         };
         Err(TraceError::Cycle(format!("thread {thread} cannot go on after {at} references: {why}")))
-    }
-}
-
-impl Drop for State<'_> {
-    /// What took long to find is kept for the next pass.
-    fn drop(&mut self) {
-        if self.again
-            && let Ok(mut kept) = self.data.sync.lock()
-        {
-            let mut sync = std::mem::take(&mut self.sync);
-            sync.reset();
-            *kept = Some(sync);
-        }
     }
 }

@@ -42,7 +42,7 @@ struct Object {
 
 /// All objects. Address spaces keep equal addresses apart.
 #[derive(Debug, Default)]
-pub(crate) struct Sync {
+pub(super) struct Sync {
     objects: Vec<Object>,
     releases: Releases,
     /// Acquires and releases that order nothing.

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 use homenode_trace::event::EventKind;
 use homenode_trace::frame::DecodedFrame;
-use homenode_trace::order::{Order, OrderKind, Stream, Summary};
+use homenode_trace::order::{Order, OrderKind, Stream, Summary, SyncCache};
 use homenode_trace::{DatasetReader, Op, TraceError};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -229,17 +229,22 @@ impl Log {
 
     /// Writes down a dataset in this order; which must be the same again, after a pass that was left.
     pub fn of(data: &DatasetReader, kind: OrderKind) -> Result<(Log, Summary), TraceError> {
-        let first = Log::once(data, kind)?;
-        Order::new(data, kind)?.pull()?;
-        let again = Log::once(data, kind)?;
+        let mut cache = SyncCache::default();
+        let first = Log::once(data, kind, &mut cache)?;
+        let mut left = Order::again(data, kind, &mut cache)?;
+        left.pull()?;
+        left.keep(&mut cache);
+        let again = Log::once(data, kind, &mut cache)?;
         assert!((&first.0.entries, &first.0.times) == (&again.0.entries, &again.0.times), "the second pass is another");
         Ok(first)
     }
 
-    fn once(data: &DatasetReader, kind: OrderKind) -> Result<(Log, Summary), TraceError> {
-        let (mut log, mut order) = (Log::default(), Order::new(data, kind)?);
+    fn once(data: &DatasetReader, kind: OrderKind, cache: &mut SyncCache) -> Result<(Log, Summary), TraceError> {
+        let (mut log, mut order) = (Log::default(), Order::again(data, kind, cache)?);
         log.all(&mut order)?;
-        Ok((log, order.summary()))
+        let summary = order.summary();
+        order.keep(cache);
+        Ok((log, summary))
     }
 }
 

@@ -178,7 +178,7 @@ fn look<'a, 'f: 'a>(
     forks: impl Iterator<Item = &'a mut [Box<dyn Objects + 'f>]>,
     context: &EvalContext<'_>,
     (choices, router): (&[Choice], &mut Router<'_>),
-) -> Result<(Vec<Part>, Option<(Vec<Candidate>, u64)>), SimError> {
+) -> Result<(Vec<Part>, Option<ToTry>), SimError> {
     let setup = context.setup;
     let nodes: Vec<NodeId> = setup.bindings.iter().map(|s| s.node).collect();
     let cpus: Vec<u16> = setup.bindings.iter().map(|s| s.cpu).collect();
@@ -325,6 +325,9 @@ struct Seen<'a> {
 
 /// Prices, and those of objects.
 type Part = (Priced, BTreeMap<u32, ObjectCost>);
+
+/// Changes to try, and how many more there are.
+type ToTry = (Vec<Candidate>, u64);
 
 /// What was looked at, a part a colour; or one a group of pages.
 struct Looked<'c> {

@@ -1,16 +1,16 @@
 //! Sets of sequence numbers, such as one for each synchronisation object. They lie close together, so that a bit each is enough; where
 //! they do not they are kept as they are.
-use hashbrown::HashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits spent for each number of an object at most.
 const BITS: u64 = 16;
 
+/// Sets, each with a number of its own.
 #[derive(Debug)]
-pub(crate) struct Numbers {
+pub struct Numbers {
     sets: Vec<Set>,
     bits: Vec<u64>,
-    far: HashMap<u32, BTreeSet<u64>>,
+    far: BTreeMap<u32, BTreeSet<u64>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,17 +26,18 @@ struct Set {
 
 /// Counts the numbers of each set before they are entered.
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub struct Room {
     sets: Vec<Set>,
 }
 
 impl Room {
-    pub(crate) fn new(sets: usize) -> Room {
+    /// Nothing counted, of so many sets.
+    pub fn new(sets: usize) -> Room {
         let none = Set { count: 0, least: u64::MAX, largest: 0, start: 0, low: 0 };
         Room { sets: vec![none; sets] }
     }
     /// One more number.
-    pub(crate) fn count(&mut self, set: u32, number: u64) {
+    pub fn count(&mut self, set: u32, number: u64) {
         let set = &mut self.sets[set as usize];
         set.count += 1;
         (set.least, set.largest) = (set.least.min(number), set.largest.max(number));
@@ -52,7 +53,7 @@ impl Set {
 
 impl Numbers {
     /// Empty sets with the room that was counted.
-    pub(crate) fn new(counted: Room) -> Numbers {
+    pub fn new(counted: Room) -> Numbers {
         let Room { mut sets } = counted;
         let mut words = 0;
         for set in &mut sets {
@@ -60,7 +61,7 @@ impl Numbers {
             words += set.words();
             set.low = set.words();
         }
-        Numbers { sets, bits: vec![0; words], far: HashMap::new() }
+        Numbers { sets, bits: vec![0; words], far: BTreeMap::new() }
     }
 
     /// Word and bit of a number; `None` if the object's are kept as they are.
@@ -74,7 +75,7 @@ impl Numbers {
     }
 
     /// Adds a number that room was made for. Whether it was not there yet.
-    pub(crate) fn insert(&mut self, object: u32, number: u64) -> bool {
+    pub fn insert(&mut self, object: u32, number: u64) -> bool {
         let Some((word, bit)) = self.place(object, number) else {
             return self.far.entry(object).or_default().insert(number);
         };
@@ -86,7 +87,8 @@ impl Numbers {
         fresh
     }
 
-    pub(crate) fn remove(&mut self, object: u32, number: u64) {
+    /// Takes a number out, if it is there.
+    pub fn remove(&mut self, object: u32, number: u64) {
         match self.place(object, number) {
             Some((word, bit)) => self.bits[self.sets[object as usize].start + word] &= !bit,
             None => drop(self.far.get_mut(&object).map(|set| set.remove(&number))),
@@ -94,7 +96,7 @@ impl Numbers {
     }
 
     /// Whether there is a number between two others.
-    pub(crate) fn any_between(&self, object: u32, above: u64, below: u64) -> bool {
+    pub fn any_between(&self, object: u32, above: u64, below: u64) -> bool {
         let Some(set) = self.sets.get(object as usize).filter(|s| s.count > 0 && above < below) else { return false };
         let (from, to) = (set.least.max(above + 1), set.largest.min(below - 1));
         if from > to {
@@ -113,7 +115,7 @@ impl Numbers {
     }
 
     /// The least number.
-    pub(crate) fn first(&mut self, object: u32) -> Option<u64> {
+    pub fn first(&mut self, object: u32) -> Option<u64> {
         let set = &mut self.sets[object as usize];
         let words = set.words();
         if words == 0 {
@@ -130,7 +132,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use homenode_base::Rng;
+    use crate::Rng;
 
     #[test]
     fn sets_of_bits_are_sets() {

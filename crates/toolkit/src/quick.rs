@@ -92,6 +92,9 @@ pub fn quick(request: &ReportRequest, changes: bool, progress: &mut dyn Progress
         .for_each(|g| gaps.add(g));
     let fits = TierMachine::has(machine)
         .then(|| "All data is taken to fit in DRAM; the whole report says how much is enough.".to_owned());
+    let no_base = (changes && found.changes.is_none()).then(|| {
+        "No changes were tried: this machine has no first touch, of which they would save something.".to_owned()
+    });
     let facts = QuickFacts {
         provenance: provenance(&request.dataset, reader, order_name(request.order)),
         machine: machine.name.clone(),
@@ -104,7 +107,7 @@ pub fn quick(request: &ReportRequest, changes: bool, progress: &mut dyn Progress
         pages: PagesDoc::of(reader.manifest()),
         threshold: f64::from(request.threshold_percent) / 100.0,
         evidence: gaps,
-        warnings: map.warnings().into_iter().chain(unseen(reader)).chain(fits).collect(),
+        warnings: map.warnings().into_iter().chain(unseen(reader)).chain(fits).chain(no_base).collect(),
     };
     Ok(QuickDoc::new(facts, found))
 }

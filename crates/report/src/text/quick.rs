@@ -44,7 +44,10 @@ pub fn render_quick(doc: &QuickDoc, style: Style) -> String {
     }
     if let Some(changes) = &doc.changes {
         lines.push(String::new());
-        lines.extend(changed(changes, doc).iter().flat_map(|c| wrap(c, width, 2)));
+        let best = doc.optimum.first().and_then(|o| o.ratio);
+        lines.extend(
+            changed((changes, doc.untried_changes), best, doc.threshold).iter().flat_map(|c| wrap(c, width, 2)),
+        );
     }
     lines.push(String::new());
     lines.extend(notes(doc).iter().flat_map(|n| wrap(n, width, 2)).map(|l| paint.dim(&l)));
@@ -83,29 +86,32 @@ fn objects(doc: &QuickDoc) -> Table {
     out
 }
 
-/// A sentence for each change, or one that says there is none.
-fn changed(changes: &[ChangeEstimate], doc: &QuickDoc) -> Vec<String> {
+/// A sentence for each change, or one that says there is none; what is beyond the best placement, whose cost over that of first touch
+/// this is; how many were not tried.
+fn changed((changes, untried): (&[ChangeEstimate], u64), best: Option<Interval>, threshold: f64) -> Vec<String> {
     let sentence = |c: &ChangeEstimate| {
         let saving = match c.saving {
-            Interval { high, .. } if !high.is_finite() => "cannot tell what it saves".to_owned(),
             Interval { low, high } if low <= 0.0 => format!("saves at most {}, if anything", percent(high)),
             Interval { low, high } => format!("saves {}", between(low, high)),
         };
         let places = if c.places.is_empty() { String::new() } else { format!(" [{}]", c.places.join(", ")) };
         clean(&format!("Change: {saving}: {}{places}", c.advice))
     };
-    let none = || {
-        let least = percent(doc.threshold);
-        format!("Changes: none of who initialises, keeps or copies an object was found that may save {least}.")
+    let none = || match best {
+        Some(ratio) if !ratio.high.is_finite() => {
+            "Changes: cannot tell, as the pages looked at cost nothing.".to_owned()
+        }
+        _ => {
+            let least = percent(threshold);
+            format!("Changes: none of who initialises, keeps or copies an object was found that may save {least}.")
+        }
     };
-    let more = (doc.untried_changes > 0).then(|| {
-        format!("Changes of other objects that may be worth it, too, and were not tried: {}.", doc.untried_changes)
-    });
+    let more = (untried > 0).then(|| format!("Changes that may be worth it, too, and were not tried: {untried}."));
     let mut out: Vec<String> = changes.iter().map(sentence).collect();
     if changes.is_empty() {
         out.push(none());
     }
-    let placing = doc.optimum.first().and_then(|o| o.ratio).map_or(f64::INFINITY, |ratio| 1.0 - ratio.low);
+    let placing = best.map_or(f64::INFINITY, |ratio| 1.0 - ratio.low);
     let beyond: Vec<FindingKind> = changes.iter().filter(|c| c.saving.low > placing).map(|c| c.kind).collect();
     if !beyond.is_empty() {
         let saved = percent(placing.max(0.0));
@@ -148,3 +154,29 @@ fn notes(doc: &QuickDoc) -> Vec<String> {
 
 /// What a first answer leaves out unless it is asked for.
 const CHANGES: &str = "which changes of the program would save that";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(kind: FindingKind, low: f64, high: f64) -> ChangeEstimate {
+        let (object, advice) = ("a".to_owned(), "Do it.".to_owned());
+        ChangeEstimate { kind, object, places: vec!["a.c:1".to_owned()], advice, saving: Interval { low, high } }
+    }
+
+    #[test]
+    fn changes_say_no_more_than_their_ranges() {
+        let best = |low, high| Some(Interval { low, high });
+        let said = |changes: &[ChangeEstimate], best| changed((changes, 0), best, 0.05);
+        let first = change(FindingKind::FirstTouch, 0.1, 0.2);
+        assert_eq!(said(&[first.clone()], best(0.7, 0.8)), ["Change: saves 10 % to 20 %: Do it. [a.c:1]"]);
+        let beyond =
+            "With such changes other threads initialise memory: more than any placement saves (at most 5.0 %).";
+        assert_eq!(said(&[first], best(0.95, 0.98))[1], beyond);
+        let perhaps = change(FindingKind::OwnersChange, -0.1, 0.2);
+        assert_eq!(said(&[perhaps], best(0.95, 1.0)), ["Change: saves at most 20 %, if anything: Do it. [a.c:1]"]);
+        assert_eq!(said(&[], best(0.0, f64::INFINITY)), ["Changes: cannot tell, as the pages looked at cost nothing."]);
+        assert!(said(&[], best(0.9, 1.0))[0].ends_with("that may save 5.0 %."));
+        assert_eq!(changed((&[], 3), best(0.9, 1.0), 0.05).len(), 2);
+    }
+}

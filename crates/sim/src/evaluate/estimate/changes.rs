@@ -161,7 +161,7 @@ impl Looked<'_> {
             ChangeEstimate { kind: c.kind, object: c.name, places: c.places, advice: c.advice, saving }
         };
         let middle = |c: &ChangeEstimate| c.saving.low + c.saving.high;
-        let worth_it = |c: &ChangeEstimate| middle(c) > 0.0 && c.saving.high * 1000.0 >= f64::from(permille);
+        let worth_it = |c: &ChangeEstimate| c.saving.high > 0.0 && c.saving.high * 1000.0 >= f64::from(permille);
         let mut rows: Vec<ChangeEstimate> = candidates.into_iter().zip(totals).map(row).filter(worth_it).collect();
         rows.sort_by(|a, b| middle(b).total_cmp(&middle(a)));
         let mut best: Vec<ChangeEstimate> = Vec::new();

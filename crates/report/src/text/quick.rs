@@ -169,7 +169,7 @@ mod tests {
         let best = |low, high| Some(Interval { low, high });
         let said = |changes: &[ChangeEstimate], best| changed((changes, 0), best, 0.05);
         let first = change(FindingKind::FirstTouch, 0.1, 0.2);
-        assert_eq!(said(&[first.clone()], best(0.7, 0.8)), ["Change: saves 10 % to 20 %: Do it. [a.c:1]"]);
+        assert_eq!(said(std::slice::from_ref(&first), best(0.7, 0.8)), ["Change: saves 10 % to 20 %: Do it. [a.c:1]"]);
         let beyond =
             "With such changes other threads initialise memory: more than any placement saves (at most 5.0 %).";
         assert_eq!(said(&[first], best(0.95, 0.98))[1], beyond);

@@ -141,10 +141,15 @@ fn notes(doc: &QuickDoc) -> Vec<String> {
     out.extend(doc.warnings.iter().cloned());
     let dataset = clean(&doc.provenance.dataset);
     out.push(match (&doc.pages, &doc.changes) {
-        (Some(_), _) => format!("Not looked at: {CHANGES}, false sharing, patterns. A recording without --sample tells."),
-        (None, None) => format!(
-            "Not looked at: {CHANGES}, false sharing, patterns. --changes tries some changes; homenode report {dataset} tells all."
-        ),
+        (Some(_), _) => {
+            format!("Not looked at: {CHANGES}, false sharing, patterns. A recording without --sample tells.")
+        }
+        (None, None) => {
+            // Where there is no first touch, there is nothing to save of.
+            let has_base = doc.optimum.iter().any(|o| o.ratio.is_some());
+            let hint = if has_base { "--changes tries some changes; " } else { "" };
+            format!("Not looked at: {CHANGES}, false sharing, patterns. {hint}homenode report {dataset} tells all.")
+        }
         (None, Some(_)) => {
             format!("Not looked at: other layouts of lines (false sharing), patterns. homenode report {dataset} tells.")
         }

@@ -4,7 +4,7 @@ use crate::SimError;
 use crate::colours::colours;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
 use crate::whatif::{Predicted, WhatIf};
-use crate::workers::Job;
+use crate::workers::{Job, Workers};
 use homenode_analysis::evidence::Gap;
 use homenode_analysis::{Candidate, Making, Transform};
 use homenode_base::TotalCost;
@@ -198,16 +198,7 @@ fn replay(
     let runs = changes.iter().map(|change| WhatIf::parts(context.setup, change, parts));
     let mut runs = runs.collect::<Result<Vec<_>, SimError>>()?.into_iter().flatten().collect::<Vec<_>>();
     let mut stream = source.stream(0)?;
-    let (mut refs, mut next, mut more) = (Vec::new(), Vec::new(), Ok(true));
-    while more? || !refs.is_empty() {
-        more = Ok(false);
-        let now: &[Merged] = &refs;
-        let mut jobs: Vec<Job<'_>> = runs.iter_mut().map(|run| Box::new(|| run.refs(now)) as Job<'_>).collect();
-        context.workers.run(&mut || more = read(&mut *stream, &mut next), &mut jobs);
-        drop(jobs);
-        std::mem::swap(&mut refs, &mut next);
-        next.clear();
-    }
+    drive(runs.iter_mut().map(|run| (0, run)).collect(), 1, context.workers, |lots| read(&mut *stream, &mut lots[0]))?;
     let done = runs.into_iter().map(WhatIf::finish).collect::<Result<Vec<_>, SimError>>()?;
     let sum = |parts: &[Predicted]| {
         let mut sum = parts[0].clone();
@@ -215,6 +206,28 @@ fn replay(
         sum
     };
     Ok(done.chunks(parts as usize).map(sum).collect())
+}
+
+/// Runs, each with a lot of references, of which there are so many; `fill` reads the next references of all lots, while those before them
+/// are replayed, and says whether there may be more.
+pub(super) fn drive(
+    mut runs: Vec<(usize, &mut WhatIf<'_>)>,
+    lots: usize,
+    workers: &dyn Workers,
+    mut fill: impl FnMut(&mut [Vec<Merged>]) -> Result<bool, SimError>,
+) -> Result<(), SimError> {
+    let (mut refs, mut next, mut more) = (vec![Vec::new(); lots], vec![Vec::new(); lots], Ok(true));
+    while more? || refs.iter().any(|refs| !refs.is_empty()) {
+        more = Ok(false);
+        let now: &[Vec<Merged>] = &refs;
+        let mut jobs: Vec<Job<'_>> =
+            runs.iter_mut().map(|(lot, run)| Box::new(|| run.refs(&now[*lot])) as Job<'_>).collect();
+        workers.run(&mut || more = fill(&mut next), &mut jobs);
+        drop(jobs);
+        std::mem::swap(&mut refs, &mut next);
+        next.iter_mut().for_each(Vec::clear);
+    }
+    Ok(())
 }
 
 /// In how many parts each of so many programs is replayed, that no worker is idle. Each part rewrites all references, so there

@@ -4,11 +4,10 @@
 //! another layout of lines saves, blocks of some colours do not say.
 use super::Looked;
 use crate::SimError;
-use crate::evaluate::findings::{BATCH_REFS, limit};
+use crate::evaluate::findings::{BATCH_REFS, drive, limit};
 use crate::evaluate::{EvalContext, EvalOptions};
 use crate::split::for_pieces;
 use crate::whatif::WhatIf;
-use crate::workers::Job;
 use homenode_analysis::rows::{FindingKind, Interval};
 use homenode_analysis::{Analysed, Candidate, Transform};
 use homenode_base::TotalCost;
@@ -89,18 +88,8 @@ pub(super) fn replay(
     let mut runs = runs.collect::<Result<Vec<_>, SimError>>()?;
     let lots = Lots::new(context, drawn);
     let mut stream = source.stream(0)?;
-    let (mut refs, mut next) = (vec![Vec::new(); drawn.colours.len()], vec![Vec::new(); drawn.colours.len()]);
-    let mut more = Ok(true);
-    while more? || refs.iter().any(|refs: &Vec<Merged>| !refs.is_empty()) {
-        more = Ok(false);
-        let now: &[Vec<Merged>] = &refs;
-        let mut jobs: Vec<Job<'_>> =
-            runs.iter_mut().map(|(lot, run)| Box::new(|| run.refs(&now[*lot])) as Job<'_>).collect();
-        context.workers.run(&mut || more = lots.fill(&mut *stream, &mut next), &mut jobs);
-        drop(jobs);
-        std::mem::swap(&mut refs, &mut next);
-        next.iter_mut().for_each(Vec::clear);
-    }
+    let all = runs.iter_mut().map(|(lot, run)| (*lot, run)).collect();
+    drive(all, drawn.colours.len(), context.workers, |next| lots.fill(&mut *stream, next))?;
     let totals = runs.into_iter().map(|(_, run)| Ok(run.finish()?.total())).collect::<Result<Vec<_>, SimError>>()?;
     Ok(totals.chunks(drawn.colours.len()).map(<[TotalCost]>::to_vec).collect())
 }

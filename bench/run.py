@@ -5,7 +5,7 @@ needed to run it again. Nothing here is a test: it prints, it does not judge.
     run.py [--size XS|S|M] [--homenode PATH] [--kernels lu,sor,radix] [--tables capture,report,...] [--folder DIR]
 
 At size M (the slow tier) every native run of the gcc -O2 builds takes at least a second on two cores, and what is recorded has 3 to 10 G references.
-Reports, sweeps and policies are measured at size S then, on 120 to 180 M references of each kernel, and on up to 1 G of memory used again and again.
+Reports, sweeps and policies are measured at size S then, on 120 to 180 M references of each kernel; reports also on 105 MB that are referenced up to 1.5 G times.
 """
 import argparse
 import json

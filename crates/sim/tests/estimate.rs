@@ -1,6 +1,6 @@
 //! A first answer from some colours, beside the whole one.
 mod common;
-use common::estimates::{held, mixed, reference};
+use common::estimates::{held, mixed, reference, table};
 use common::objects::Arrays;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::{Machine, models};
@@ -16,8 +16,6 @@ use std::collections::BTreeMap;
 
 const BASE: u64 = 0x10_0000_0000;
 const HOT: u64 = 0x20_0000_0000;
-/// More than a small last level holds.
-const TABLE_PAGES: u64 = 2048;
 
 /// Four workers that take jobs in an order of their own.
 struct Four;
@@ -121,18 +119,10 @@ fn who_works_changes_nothing() {
     assert_eq!(of(&Alone), of(&Four));
 }
 
-/// A table that thread 0 writes and all threads read.
-fn table() -> Vec<Merged> {
-    let mut rng = Rng::new(6);
-    let lines = TABLE_PAGES * 64;
-    let read = |i: u32| reference(i % 4, HOT + rng.below(lines) * 64, Op::Read);
-    (0..lines).map(|line| reference(0, HOT + line * 64, Op::Write)).chain((0..1_000_000).map(read)).collect()
-}
-
 #[test]
 fn what_changes_save_lies_in_their_ranges() {
     let pages = (mixed(4, BASE, (400, 150)), ("data", FindingKind::FirstTouch), 20);
-    for (refs, what, seeds) in [pages, (table(), ("hot", FindingKind::ReadShared), 5)] {
+    for (refs, what, seeds) in [pages, (table(HOT), ("hot", FindingKind::ReadShared), 5)] {
         let seeds: Vec<u64> = (0..if common::slow() { 60 } else { seeds }).collect();
         let (truth, found) = both_small(&refs, &seeds);
         let [finding] = truth.findings.as_slice() else { panic!("{what:?}: {:#?}", truth.findings) };
@@ -168,7 +158,7 @@ fn the_repaired_program_has_no_change_to_be_made() {
     let user = |r: &Merged| (0..4).max_by_key(|t| uses[&(r.addr / 4096)][*t as usize]).unwrap();
     let own: Vec<Merged> = shared.iter().map(|r| Merged { thread: user(r), ..*r }).collect();
     let tables: Vec<Merged> =
-        table().iter().map(|r| Merged { addr: r.addr + (u64::from(r.thread) << 27), ..*r }).collect();
+        table(HOT).iter().map(|r| Merged { addr: r.addr + (u64::from(r.thread) << 27), ..*r }).collect();
     for refs in [own, tables] {
         let (truth, found) = both_small(&refs, &[1, 2, 3]);
         assert!(truth.findings.is_empty(), "{:#?}", truth.findings);

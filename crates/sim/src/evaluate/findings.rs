@@ -3,7 +3,8 @@ use super::{EvalContext, FIRST_TOUCH};
 use crate::SimError;
 use crate::colours::colours;
 use crate::evaluation::{Evaluation, Finding, Interval, ObjectRow};
-use crate::whatif::{Predicted, WhatIf};
+use crate::observer::Observer;
+use crate::whatif::{Changed, Predicted};
 use crate::workers::{Job, Workers};
 use homenode_analysis::evidence::Gap;
 use homenode_analysis::{Candidate, Making, Transform};
@@ -195,11 +196,11 @@ fn replay(
         return Ok(Vec::new());
     }
     let parts = parts(changes.len(), context);
-    let runs = changes.iter().map(|change| WhatIf::parts(context.setup, change, parts));
+    let runs = changes.iter().map(|change| Changed::parts(context.setup, change, parts));
     let mut runs = runs.collect::<Result<Vec<_>, SimError>>()?.into_iter().flatten().collect::<Vec<_>>();
     let mut stream = source.stream(0)?;
     drive(runs.iter_mut().map(|run| (0, run)).collect(), 1, context.workers, |lots| read(&mut *stream, &mut lots[0]))?;
-    let done = runs.into_iter().map(WhatIf::finish).collect::<Result<Vec<_>, SimError>>()?;
+    let done = runs.into_iter().map(|run| Ok(run.finish()?.0)).collect::<Result<Vec<_>, SimError>>()?;
     let sum = |parts: &[Predicted]| {
         let mut sum = parts[0].clone();
         parts[1..].iter().for_each(|part| sum.absorb(part));
@@ -210,8 +211,8 @@ fn replay(
 
 /// Runs, each with a lot of references, of which there are so many; `fill` reads the next references of all lots, while those before them
 /// are replayed, and says whether there may be more.
-pub(super) fn drive(
-    mut runs: Vec<(usize, &mut WhatIf<'_>)>,
+pub(super) fn drive<O: Observer + Send>(
+    mut runs: Vec<(usize, &mut Changed<'_, O>)>,
     lots: usize,
     workers: &dyn Workers,
     mut fill: impl FnMut(&mut [Vec<Merged>]) -> Result<bool, SimError>,

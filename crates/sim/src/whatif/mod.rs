@@ -4,6 +4,7 @@
 //! have made it. Transforms compose: they are applied to each reference in the order of [`Transform`]'s variants, first
 //! *who* references, then *where*; what concerns the placement alone is left to the engine.
 mod attribute;
+mod changed;
 mod copies;
 mod gather;
 mod moves;
@@ -17,18 +18,15 @@ mod young;
 
 use crate::SimError;
 use crate::evaluation::Totals;
-use crate::front::Front;
-use crate::replay::Replay;
 use crate::setup::Setup;
-use crate::split::for_pieces;
 use attribute::Attribution;
+pub(crate) use changed::Changed;
 use copies::Copies;
 use gather::Gathered;
-use homenode_analysis::{BlockReference, Locked, Transform};
+use homenode_analysis::Transform;
 use homenode_base::TotalCost;
 use homenode_base::spaces::tag;
 use homenode_placement::Tally;
-use homenode_threads::ThreadBinding;
 use homenode_trace::Merged;
 use moves::{Move, Regrouped};
 use pad::Padding;
@@ -149,57 +147,7 @@ fn place(
 
 /// One what-if: the program with these changes, under first touch.
 pub struct WhatIf<'m> {
-    rewriter: Rewriter,
-    replay: Replay<'m, PlacedConsumer<'m>, ()>,
-    /// What is replayed, if it is not all.
-    part: Option<Part>,
-}
-
-/// Blocks of some [colours](crate::colours).
-struct Part {
-    /// Of a block's number, what says whether the block is replayed: it must be `colour`.
-    mask: u64,
-    colour: u64,
-    block_shift: u32,
-    front: Front,
-}
-
-impl Part {
-    /// The next reference, which has moved to this address.
-    #[inline]
-    fn moved(&mut self, r: &Merged, addr: u64, mut each: impl FnMut(&BlockReference)) {
-        let Part { mask, colour, block_shift, front } = self;
-        let Some((_, t)) = front.reference(r) else { return };
-        for_pieces(addr, r.size, *block_shift, |piece| {
-            if piece.addr >> *block_shift & *mask == *colour {
-                let (number, site, thread, op) = (t.0, r.site, r.thread, r.op);
-                let (addr, size) = (piece.addr, (piece.last - piece.addr) as u32 + 1);
-                let locked = Locked::default();
-                each(&BlockReference { addr, number, locked, size, site, thread, op, begins: true });
-            }
-        });
-    }
-}
-
-/// What replays the changed program, and which part of it.
-struct Replayed<'r, 'm> {
-    replay: &'r mut Replay<'m, PlacedConsumer<'m>, ()>,
-    part: &'r mut Option<Part>,
-}
-
-impl Replayed<'_, '_> {
-    #[inline(never)]
-    fn reference(&mut self, r: &Merged) {
-        self.moved(r, r.addr);
-    }
-    /// The next reference, which has moved to this address.
-    #[inline(always)]
-    fn moved(&mut self, r: &Merged, addr: u64) {
-        match self.part {
-            None => self.replay.moved(r, addr),
-            Some(part) => part.moved(r, addr, |r| self.replay.block_reference(r)),
-        }
-    }
+    inner: Changed<'m, ()>,
 }
 
 /// What the changed program would cost.
@@ -229,68 +177,17 @@ impl<'m> WhatIf<'m> {
     /// # Errors
     /// As [`Engine::new`](crate::Engine::new).
     pub fn new(setup: Setup<'m>, transforms: &[Transform]) -> Result<WhatIf<'m>, SimError> {
-        WhatIf::of_colour(setup, transforms, (1, 0))
-    }
-    /// A replay of the program's blocks of one colour, of so many, with changes of these blocks that give them other homes or users:
-    /// [`WhatIf::refs`] is to be told of references to them alone.
-    ///
-    /// # Errors
-    /// As [`WhatIf::new`].
-    pub(crate) fn of_colour(
-        setup: Setup<'m>,
-        transforms: &[Transform],
-        part: (u64, u64),
-    ) -> Result<WhatIf<'m>, SimError> {
-        // The rewritten references have flat addresses already.
-        let bindings: Vec<ThreadBinding> =
-            setup.bindings.iter().map(|binding| ThreadBinding { space: 0, ..*binding }).collect();
-        let consumer = PlacedConsumer::new(transforms, setup.machine, setup.block_bytes)?;
-        let flat = Setup { bindings: &bindings, ..setup };
-        Ok(WhatIf {
-            rewriter: Rewriter::new(transforms, setup, part),
-            replay: Replay::new(flat, (setup.machine, setup.waits), consumer, ())?,
-            part: None,
-        })
-    }
-    /// Replays in so many parts, a power of two not above [`colours`](crate::colours::colours): what all of them predict together is
-    /// what one replay of all predicts.
-    ///
-    /// # Errors
-    /// As [`WhatIf::new`].
-    pub(crate) fn parts(setup: Setup<'m>, transforms: &[Transform], parts: u64) -> Result<Vec<WhatIf<'m>>, SimError> {
-        let bindings: Vec<ThreadBinding> = setup.bindings.iter().map(|b| ThreadBinding { space: 0, ..*b }).collect();
-        let block_shift = setup.block_bytes.trailing_zeros();
-        let part = |colour| Part { mask: parts - 1, colour, block_shift, front: Front::new(&bindings) };
-        let run = |colour| {
-            let part = (parts > 1).then(|| part(colour));
-            Ok(WhatIf { part, ..WhatIf::new(setup, transforms)? })
-        };
-        (0..parts).map(run).collect()
+        Ok(WhatIf { inner: Changed::new(setup, transforms, (1, 0), ())? })
     }
     /// The next references of the recorded program, in merged order.
     pub fn refs(&mut self, refs: &[Merged]) {
-        let WhatIf { rewriter, replay, part } = self;
-        let mut replayed = Replayed { replay, part };
-        for r in refs {
-            let space_tag = rewriter.space_tags.get(r.thread as usize).copied().unwrap_or(0);
-            match rewriter.only_moves(r, r.addr ^ space_tag) {
-                Some(addr) => replayed.moved(r, addr),
-                None => rewriter.rewrite(r, space_tag, &mut |r| replayed.reference(r)),
-            }
-        }
+        self.inner.refs(refs);
     }
     /// Ends the replay.
     ///
     /// # Errors
     /// As [`Engine::finish`](crate::Engine::finish).
-    pub fn finish(mut self) -> Result<Predicted, SimError> {
-        let WhatIf { rewriter, replay, part } = &mut self;
-        let mut replayed = Replayed { replay, part };
-        rewriter.finish(&mut |r| replayed.reference(r));
-        let mut done = self.replay.finish()?;
-        if let Some(part) = self.part.filter(|part| part.colour == 0) {
-            part.front.finish(&mut done.totals);
-        }
-        Ok(Predicted { tally: done.consumers.finish(), totals: done.totals })
+    pub fn finish(self) -> Result<Predicted, SimError> {
+        self.inner.finish().map(|(predicted, ())| predicted)
     }
 }

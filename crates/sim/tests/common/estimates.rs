@@ -37,3 +37,14 @@ pub(crate) fn held(truth: &Evaluation, found: &Estimate) -> (usize, usize) {
     let all: Vec<bool> = good.chain(objects).collect();
     (all.iter().filter(|g| **g).count(), all.len())
 }
+
+/// Pages of a table: more than a small last level holds.
+pub(crate) const TABLE_PAGES: u64 = 2048;
+
+/// A table that thread 0 writes and all threads read.
+pub(crate) fn table(base: u64) -> Vec<Merged> {
+    let mut rng = Rng::new(6);
+    let lines = TABLE_PAGES * 64;
+    let read = |i: u32| reference(i % 4, base + rng.below(lines) * 64, Op::Read);
+    (0..lines).map(|line| reference(0, base + line * 64, Op::Write)).chain((0..1_000_000).map(read)).collect()
+}

@@ -7,7 +7,7 @@ use crate::SimError;
 use crate::evaluate::findings::{BATCH_REFS, drive, limit};
 use crate::evaluate::{EvalContext, EvalOptions};
 use crate::split::for_pieces;
-use crate::whatif::WhatIf;
+use crate::whatif::Changed;
 use homenode_analysis::rows::{FindingKind, Interval};
 use homenode_analysis::{Analysed, Candidate, Transform};
 use homenode_base::TotalCost;
@@ -53,15 +53,20 @@ pub(super) fn candidates(analysed: Analysed, base: TotalCost, options: &EvalOpti
     (candidates, untried.len() as u64)
 }
 
-/// The part of a change that concerns blocks of one colour, of so many; nothing if a change moves data to other colours.
+/// The part of a change that concerns blocks of one colour, of so many.
 fn of_colour(remedy: &Transform, (colours, colour): (u64, u64)) -> Option<Transform> {
-    let here = |block: u64| block & (colours - 1) == colour;
-    let given = |blocks: &[(u64, u32)]| blocks.iter().filter(|(block, _)| here(*block)).copied().collect();
+    with_blocks(remedy, |block| (block & (colours - 1) == colour).then_some(block))
+}
+
+/// A change of some blocks alone, which are numbered anew in the same order; nothing if it moves data within or between blocks.
+pub(super) fn with_blocks(remedy: &Transform, number: impl Fn(u64) -> Option<u64>) -> Option<Transform> {
+    let given =
+        |blocks: &[(u64, u32)]| blocks.iter().filter_map(|(block, thread)| Some((number(*block)?, *thread))).collect();
     Some(match remedy {
         Transform::InitialiseInParallel { blocks } => Transform::InitialiseInParallel { blocks: given(blocks) },
         Transform::KeepParts { blocks } => Transform::KeepParts { blocks: given(blocks) },
         Transform::CopyPerNode { blocks, makers, making } => {
-            let blocks = blocks.iter().copied().filter(|block| here(*block)).collect();
+            let blocks = blocks.iter().filter_map(|block| number(*block)).collect();
             Transform::CopyPerNode { blocks, makers: makers.clone(), making: *making }
         }
         _ => return None,
@@ -74,14 +79,14 @@ pub(super) fn replay(
     source: &mut dyn Source,
     context: &EvalContext<'_>,
     drawn: Drawn<'_>,
-) -> Result<Vec<Vec<TotalCost>>, SimError> {
+) -> Result<Vec<Vec<f64>>, SimError> {
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
     let run = |c: &Candidate, (lot, colour): (usize, usize)| {
         let part = (drawn.all, colour as u64);
         let remedy: Vec<Transform> = of_colour(&c.remedy, part).into_iter().collect();
-        Ok((lot, WhatIf::of_colour(context.setup, &remedy, part)?))
+        Ok((lot, Changed::new(context.setup, &remedy, part, ())?))
     };
     let colours = || drawn.colours.iter().copied().enumerate();
     let runs = candidates.iter().flat_map(|c| colours().map(move |colour| run(c, colour)));
@@ -90,8 +95,9 @@ pub(super) fn replay(
     let mut stream = source.stream(0)?;
     let all = runs.iter_mut().map(|(lot, run)| (*lot, run)).collect();
     drive(all, drawn.colours.len(), context.workers, |next| lots.fill(&mut *stream, next))?;
-    let totals = runs.into_iter().map(|(_, run)| Ok(run.finish()?.total())).collect::<Result<Vec<_>, SimError>>()?;
-    Ok(totals.chunks(drawn.colours.len()).map(<[TotalCost]>::to_vec).collect())
+    let total = |(_, run): (usize, Changed<'_, ()>)| Ok(run.finish()?.0.total().as_f64());
+    let totals = runs.into_iter().map(total).collect::<Result<Vec<_>, SimError>>()?;
+    Ok(totals.chunks(drawn.colours.len()).map(<[f64]>::to_vec).collect())
 }
 
 /// Sends references to the lot of their block's colour.
@@ -135,30 +141,29 @@ impl Lots {
 }
 
 impl Looked<'_> {
-    /// The changes that may be worth it, the best one of each object, those that save most first.
-    pub(super) fn changes(
-        &self,
-        candidates: Vec<Candidate>,
-        totals: &[Vec<TotalCost>],
-        permille: u32,
-    ) -> Vec<ChangeEstimate> {
-        let Some(base) = self.base().map(|i| self.values(|p| p.total(i))) else { return Vec::new() };
-        let row = |(c, totals): (Candidate, &Vec<TotalCost>)| {
-            let values: Vec<f64> = totals.iter().map(|total| total.as_f64()).collect();
-            let ratio = self.sample.ratio(&values, &base, (self.handover.0, self.handover.0));
-            let saving = Interval { low: 1.0 - ratio.high, high: 1.0 - ratio.low };
-            ChangeEstimate { kind: c.kind, object: c.name, places: c.places, advice: c.advice, saving }
-        };
-        let middle = |c: &ChangeEstimate| c.saving.low + c.saving.high;
-        let worth_it = |c: &ChangeEstimate| c.saving.high > 0.0 && c.saving.high * 1000.0 >= f64::from(permille);
-        let mut rows: Vec<ChangeEstimate> = candidates.into_iter().zip(totals).map(row).filter(worth_it).collect();
-        rows.sort_by(|a, b| middle(b).total_cmp(&middle(a)));
-        let mut best: Vec<ChangeEstimate> = Vec::new();
-        for row in rows {
-            if best.iter().all(|b| b.object != row.object) {
-                best.push(row);
-            }
-        }
-        best
+    /// What a change saves of first touch that makes so much of each part; anything may be, where there is no first touch.
+    pub(super) fn saving(&self, totals: &[f64]) -> Interval {
+        let base = self.base().map(|i| self.values(|p| p.total(i))).unwrap_or_default();
+        let ratio = self.sample.ratio(totals, &base, (self.handover.0, self.handover.0));
+        Interval { low: 1.0 - ratio.high, high: 1.0 - ratio.low }
     }
+}
+
+/// The changes that may be worth it, with what they save: the best one of each object, those that save most first.
+pub(super) fn best(changes: impl Iterator<Item = (Candidate, Interval)>, permille: u32) -> Vec<ChangeEstimate> {
+    let row = |(c, saving): (Candidate, Interval)| {
+        let Candidate { kind, name: object, places, advice, .. } = c;
+        ChangeEstimate { kind, object, places, advice, saving }
+    };
+    let middle = |c: &ChangeEstimate| c.saving.low + c.saving.high;
+    let worth_it = |c: &ChangeEstimate| c.saving.high > 0.0 && c.saving.high * 1000.0 >= f64::from(permille);
+    let mut rows: Vec<ChangeEstimate> = changes.map(row).filter(worth_it).collect();
+    rows.sort_by(|a, b| middle(b).total_cmp(&middle(a)));
+    let mut best: Vec<ChangeEstimate> = Vec::new();
+    for row in rows {
+        if best.iter().all(|b| b.object != row.object) {
+            best.push(row);
+        }
+    }
+    best
 }

@@ -72,8 +72,7 @@ pub struct Estimate {
     pub transfer: Option<Interval>,
     /// Data objects with the largest shares, largest first.
     pub objects: Vec<ObjectEstimate>,
-    /// Changes of the program that may be worth it, those that save most first; null if none were asked for, and none of a recording of
-    /// some pages.
+    /// Changes of the program that may be worth it, those that save most first; null if none were asked for.
     pub changes: Option<Vec<ChangeEstimate>>,
     /// Changes that may be worth it, too, and were not tried.
     pub untried: u64,
@@ -166,7 +165,9 @@ pub fn estimate(
     if let Some((candidates, untried)) = candidates {
         found.untried = untried;
         let totals = changes::replay(&candidates, source, context, Drawn { all, colours: &drawn })?;
-        found.changes = Some(looked.changes(candidates, &totals, context.options.finding_permille));
+        let savings = totals.iter().map(|totals| looked.saving(totals));
+        let changes = candidates.into_iter().zip(savings);
+        found.changes = Some(changes::best(changes, context.options.finding_permille));
     }
     Ok(found)
 }

@@ -6,7 +6,8 @@ of each as far as their threads allow, and the report of the one beside that of 
     sample.py --draws 20 ...
 
 Held: of the ranges of policies, bounds and data objects, how many hold what the whole report says. Order: whether the objects that have a
-tenth of the cost or more are in the same order in both, as far as their ranges do not overlap.
+tenth of the cost or more are in the same order in both, as far as their ranges do not overlap. Findings: those of
+placement, which a report of some pages has as changes, with what they save in per cent.
 
 With --draws nothing is recorded by some of its pages: of each whole recording so many sets of pages are drawn, and what is estimated from each
 is held against all of it, by kind of figure. Ranges of one draw stand and fall together. Recordings that are in the folder are used again.
@@ -69,6 +70,22 @@ def held(estimate, whole):
     return found, all(n in shares for n in large) and not wrong
 
 
+PLACEMENT = ("first-touch", "owners-change", "read-shared")
+
+
+def told(estimate, whole):
+    """Of the whole report's findings of placement, how many are changes of the estimate, and of how many the range holds what they save; how many
+    changes there are besides that save something for certain; whether those that both have are in the same order, as far as ranges do not overlap."""
+    changes = {c["object"]: c["saving"] for c in estimate["changes"]}
+    findings = {f["object"]: f["saving_share"] for f in whole["findings"] if f["kind"] in PLACEMENT}
+    both = [o for o in findings if o in changes]
+    holds = [changes[o]["low"] - 1e-9 <= findings[o] <= changes[o]["high"] + 1e-9 for o in both]
+    more = [o for o, saving in changes.items() if o not in findings and saving["low"] > 0]
+    wrong = [(a, b) for a in both for b in both if findings[a] > findings[b] and changes[a]["high"] < changes[b]["low"]]
+    words = [f"{100 * findings[o]:.1f} in {100 * changes[o]['low']:.1f}-{100 * changes[o]['high']:.1f}" for o in both]
+    return f"{len(both)}/{len(findings)} found, {sum(holds)} hold, {len(more)} more{', order differs' if wrong else ''}{': ' if words else ''}{', '.join(words)}"
+
+
 def row(homenode, folder, machine, one_in, name, arguments):
     """A line of the table."""
     native, hooked = folder / "native" / name, folder / "hooked" / name
@@ -89,7 +106,7 @@ def row(homenode, folder, machine, one_in, name, arguments):
     return (name, f"{refs:,}", f"{native_s:.2f}", f"{whole_s / native_s:.1f}", f"{some_s / native_s:.1f}",
             f"{some_recording['bytes'] / whole_recording['bytes']:.3f}", f"{whole_report_s:.1f}", f"{some_report_s:.1f}", f"{estimate['blocks']:,}",
             f"{sum(found)}/{len(found)}", f"{total['low'] / base:.2f}-{(total['high'] or 0) / base:.2f}", f"{100 * (1 - ratio['high']):.0f}-{100 * (1 - ratio['low']):.0f} %", f"{100 * saving:.1f} %",
-            estimate["verdict"], "" if right else "WRONG", "same" if order else "differs"), found
+            estimate["verdict"], "" if right else "WRONG", "same" if order else "differs", told(estimate, whole)), found
 
 
 def is_inside(true, low, high):
@@ -177,7 +194,7 @@ def main():
                 rows.append(line)
                 all_found += found
                 print(" ".join(line), file=sys.stderr)
-    head = ("program", "references", "native s", "whole x", "some x", "size", "report s", "s", "pages", "held", "total", "saving", "true", "verdict", "", "objects")
+    head = ("program", "references", "native s", "whole x", "some x", "size", "report s", "s", "pages", "held", "total", "saving", "true", "verdict", "", "objects", "findings")
     measure.table(f"one page in {options.one_in} on {options.machine} (x: times native; size: of the whole recording; total: range over the true one)", head, rows)
     print(f"{sum(all_found)} of {len(all_found)} ranges hold")
 

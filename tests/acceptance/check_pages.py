@@ -71,6 +71,30 @@ def verdicts_of_a_program_and_its_clean_twin_from_some_pages(session):
 
 
 @check
+def changes_of_a_program_and_its_clean_twin_from_some_pages(session):
+    """Who should initialise the pages, with a range that holds what the report of a whole recording says; and nothing to change."""
+    for own in (0, 1):
+        program = source(session, f"quick-{own}", PARTS, flags=(f"-DOWN={own}",))
+        dataset = session.path(f"pages/changes-{own}.hnt")
+        dataset.parent.mkdir(parents=True, exist_ok=True)
+        session.run("record", "-q", "--force", "--sample", "1/16", "-o", dataset, "--", program)
+        changes = session.json("report", dataset, "--json")["changes"]
+        text = session.run("report", dataset, "-q").stdout.replace("\n  ", " ")
+        expect(session.json("report", dataset, "--quick", "--json")["changes"] is None, "an estimate alone")
+        whole = session.report(session.record(program)[0])["evaluations"][0]["findings"]
+        expect(len(changes) == len(whole) == 1 - own, f"{changes} {whole}")
+        if own:
+            expect("Changes: none of who initialises, keeps or copies an object was found" in text, text)
+            continue
+        (change,), (finding,) = changes, whole
+        print(f"  {change['advice']} {change['saving']}, {finding['saving_share']:.4f}")
+        same = all(change[member] == finding[member] for member in ("kind", "object", "places"))
+        # Another run, of which other threads may come first here and there.
+        expect(same and change["saving"]["low"] - 0.01 <= finding["saving_share"] <= change["saving"]["high"] + 0.01, f"{change} {finding}")
+        expect(change["saving"]["high"] - change["saving"]["low"] < 0.15 and "Change: saves " in text, text)
+
+
+@check
 def a_recording_of_some_pages_is_not_taken_for_the_whole(session):
     """Everything that would take its sums for those of all pages refuses it, in one line that says what to do."""
     dataset = session.path("pages/1.hnt")

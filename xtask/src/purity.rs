@@ -16,6 +16,7 @@ const PURE: &[&str] = &[
     "hlrc",
     "analysis",
     "sim",
+    "realign",
     "timed",
     "cluster",
     "study",

@@ -135,7 +135,7 @@ fn realigned_rows_are_the_same_with_other_addresses() {
             continue;
         }
         moved += 1;
-        let owner = homenode_sim::realign::owner(to).expect("in an area");
+        let owner = homenode_realign::owner(to).expect("in an area");
         assert_eq!((&owner.0.to_string(), &a[10]), (&a[9], &a[9]), "{a:?}");
     }
     assert_eq!(moved, 20);

@@ -64,6 +64,9 @@ pub struct QuickDoc {
     pub untried_changes: u64,
     /// Share of the first-touch total from which on a saving is worth a finding, 0 to 1.
     pub threshold: f64,
+    /// Share of it from which on a change is told: the threshold, or more where nearly every reference hits and such a share would not be
+    /// noticed; 0 unless changes were asked for.
+    pub least_saving: f64,
     /// What the recording did not see.
     pub evidence: Evidence,
     /// Sentences for the reader.
@@ -195,6 +198,7 @@ impl QuickDoc {
             changes: e.changes,
             untried_changes: e.untried,
             threshold: facts.threshold,
+            least_saving: e.least_saving,
             evidence: facts.evidence,
             warnings: facts.warnings,
         }

@@ -7,7 +7,7 @@
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes; `colours`, `workers` and `front`: what of them can be done at the same time; [`estimate`]: a first answer from a part), `replay` (one pass:
 //! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), `traffic` (what policies ask of memories), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
-//! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`realign`], [`verify`](mod@verify). The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
+//! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`verify`](mod@verify). The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
 //! use homenode_machine::models;
@@ -51,7 +51,6 @@ mod misses;
 pub mod names;
 mod observer;
 pub mod profile;
-pub mod realign;
 mod replay;
 mod seen;
 mod setup;
@@ -77,7 +76,6 @@ pub use filtered::{Filtered, Passed};
 pub use homenode_analysis::evidence::{self, Evidence};
 pub use homenode_threads::{ThreadBinding, bindings, lives, pinned, thread_map, thread_table};
 pub use profile::{Profile, Profiled};
-pub use realign::{Realigned, Realignment};
 pub use seen::Seen;
 pub use setup::{MissModel, ReplayOptions, Setup, Waits};
 pub use shared::SharedRefs;

@@ -51,7 +51,7 @@ struct Known {
 }
 
 /// What lies where now.
-pub(crate) struct Here<'a> {
+pub struct Here<'a> {
     objects: Box<dyn Objects + 'a>,
     spaces: &'a [u32],
     known: Vec<Known>,
@@ -61,19 +61,19 @@ pub(crate) struct Here<'a> {
 
 impl<'a> Here<'a> {
     /// At the start of the trace.
-    pub(crate) fn new(objects: Box<dyn Objects + 'a>, spaces: &'a [u32]) -> Here<'a> {
+    pub fn new(objects: Box<dyn Objects + 'a>, spaces: &'a [u32]) -> Here<'a> {
         Here { objects, spaces, known: vec![Known::default(); SLOTS], generation: 1 }
     }
 
     /// Whether memory is private that this reference is to.
     #[inline]
-    pub(crate) fn is_private(&mut self, r: &Merged) -> bool {
+    pub fn is_private(&mut self, r: &Merged) -> bool {
         self.at(r).1
     }
 
     /// The object row that a reference is to, and whether it is private.
     #[inline]
-    pub(crate) fn at(&mut self, r: &Merged) -> (u32, bool) {
+    pub fn at(&mut self, r: &Merged) -> (u32, bool) {
         let Some(&space) = self.spaces.get(r.thread as usize) else { return (UNKNOWN_OBJECT, false) };
         let slot = ((r.addr >> 12) ^ (r.addr >> 22) ^ u64::from(space)) as usize % SLOTS;
         let known = &self.known[slot];
@@ -92,7 +92,7 @@ impl<'a> Here<'a> {
     }
 
     /// The next event.
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &Event) {
         self.objects.event(event);
         let sync = matches!(
             event.kind,

@@ -3,7 +3,7 @@ use crate::resolved::ResolvedStudy;
 use crate::spill::FileSpill;
 use crate::store::ResultStore;
 use homenode_command::{Failure, output};
-use homenode_sim::realign::Rule;
+use homenode_realign::Rule;
 use homenode_study::analyses::AnalysisError;
 use homenode_study::{Layout, Partition, Partitioner, Question, StudyError};
 use homenode_trace::order::Source;

@@ -102,7 +102,7 @@ pub use task::{AnalysisTask, Task, Unit};
 pub use work::{Message, Worker, serve};
 
 use homenode_command::{Failure, Progress};
-use homenode_sim::realign::Rule;
+use homenode_realign::Rule;
 use std::time::Instant;
 
 /// Points that a sweep computes without being asked twice.

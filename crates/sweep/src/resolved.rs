@@ -7,7 +7,7 @@ use homenode_base::NodeId;
 use homenode_command::Failure;
 use homenode_command::dataset::{Opened, open, refs};
 use homenode_machine::{BindingSummary, Machine, ThreadMap, ThreadTable};
-use homenode_sim::realign::Rule;
+use homenode_realign::Rule;
 use homenode_sim::{ReplayOptions, ThreadBinding};
 use homenode_study::{Question, Want};
 use homenode_trace::dataset::DatasetReader;

@@ -122,11 +122,11 @@ fn protocols() -> Vec<Member> {
 }
 
 fn realignments() -> Vec<Member> {
-    let row = |s: &&'static homenode_sim::realign::rules::Spec| Member {
+    let row = |s: &&'static homenode_realign::rules::Spec| Member {
         details: s.params.iter().map(parameter).collect(),
         ..member(s.name, s.summary)
     };
-    homenode_sim::realign::rules::ALL.iter().map(row).collect()
+    homenode_realign::rules::ALL.iter().map(row).collect()
 }
 
 fn columns() -> Vec<Member> {

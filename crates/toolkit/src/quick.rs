@@ -52,11 +52,6 @@ pub fn quick(request: &ReportRequest, changes: bool, progress: &mut dyn Progress
     let reader = &opened.reader;
     check(&plan, reader)?;
     let pages = reader.manifest().pages;
-    if pages.is_some() && changes {
-        return Err(Failure::usage(
-            "--changes: this recording has some pages alone (record --sample), which do not show what changes would do",
-        ));
-    }
     let machine = &plan.bound_machine.machine;
     let map = plan.bound_machine.map(reader).map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let bindings = homenode_sim::bindings(&map, |t| reader.address_space(t));
@@ -70,7 +65,7 @@ pub fn quick(request: &ReportRequest, changes: bool, progress: &mut dyn Progress
     };
     let context = EvalContext { setup, policies: &plan.policies, options, workers: &threads };
     let names = NameTable::new(reader)?;
-    let passes = if pages.is_some() || changes { 2 } else { 1 };
+    let passes = 1 + u64::from(pages.is_some()) + u64::from(changes);
     let mut source = Passes::new(reader, request.order, progress, refs(reader) * passes);
     source.stage = Some(if pages.is_some() { "an estimate" } else { "a first answer" });
     let certain = reader.manifest().certain.clone();

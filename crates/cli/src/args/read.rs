@@ -165,7 +165,7 @@ pub(crate) struct Report {
     #[arg(long, conflicts_with_all = ["output", "compare", "verify", "charge_spins", "capacity"])]
     pub(crate) quick: bool,
     /// With --quick: also what changes of the program would save, those of who initialises, keeps or copies an object, with ranges from the
-    /// same pages. Takes several times as long.
+    /// same pages. Takes several times as long. Reports of recordings of some pages (`record --sample`) look at them without this.
     #[arg(long, requires = "quick")]
     pub(crate) changes: bool,
     /// Print the document as JSON.

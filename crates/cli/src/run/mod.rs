@@ -212,7 +212,8 @@ fn report(a: Report, quiet: bool) -> Done {
         }
     }
     if a.quick || some_pages {
-        let doc = toolkit::quick(&request, a.changes, &mut Bar::new(quiet))?;
+        // What a recording of some pages says is the whole report of it.
+        let doc = toolkit::quick(&request, a.changes || !a.quick, &mut Bar::new(quiet))?;
         let (width, colour) = terminal();
         return print(&if a.json { doc.to_json() } else { toolkit::quick_text(&doc, width, colour) });
     }

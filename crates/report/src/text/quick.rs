@@ -46,7 +46,9 @@ pub fn render_quick(doc: &QuickDoc, style: Style) -> String {
         lines.push(String::new());
         let best = doc.optimum.first().and_then(|o| o.ratio);
         lines.extend(
-            changed((changes, doc.untried_changes), best, doc.threshold).iter().flat_map(|c| wrap(c, width, 2)),
+            changed((changes, doc.untried_changes), best, (doc.least_saving, doc.threshold))
+                .iter()
+                .flat_map(|c| wrap(c, width, 2)),
         );
     }
     lines.push(String::new());
@@ -87,8 +89,12 @@ fn objects(doc: &QuickDoc) -> Table {
 }
 
 /// A sentence for each change, or one that says there is none; what is beyond the best placement, whose cost over that of first touch
-/// this is; how many were not tried.
-fn changed((changes, untried): (&[ChangeEstimate], u64), best: Option<Interval>, threshold: f64) -> Vec<String> {
+/// this is; how many were not tried; what a change saves at least that is told, and what is worth a finding.
+fn changed(
+    (changes, untried): (&[ChangeEstimate], u64),
+    best: Option<Interval>,
+    (least, threshold): (f64, f64),
+) -> Vec<String> {
     let sentence = |c: &ChangeEstimate| {
         let saving = match c.saving {
             Interval { low, high } if low <= 0.0 => format!("saves at most {}, if anything", percent(high)),
@@ -102,8 +108,11 @@ fn changed((changes, untried): (&[ChangeEstimate], u64), best: Option<Interval>,
             "Changes: cannot tell, as the pages looked at cost nothing.".to_owned()
         }
         _ => {
-            let least = percent(threshold);
-            format!("Changes: none of who initialises, keeps or copies an object was found that may save {least}.")
+            let hits = if least > threshold { ": less would not be noticed beside all that hits" } else { "" };
+            let least = percent(least);
+            format!(
+                "Changes: none of who initialises, keeps or copies an object was found that may save {least}{hits}."
+            )
         }
     };
     let more = (untried > 0).then(|| format!("Changes that may be worth it, too, and were not tried: {untried}."));
@@ -140,15 +149,20 @@ fn notes(doc: &QuickDoc) -> Vec<String> {
     out.extend(doc.evidence.gaps.iter().map(|g| g.sentence.clone()));
     out.extend(doc.warnings.iter().cloned());
     let dataset = clean(&doc.provenance.dataset);
+    // Where there is no first touch, there is nothing to save of.
+    let has_base = doc.optimum.iter().any(|o| o.ratio.is_some());
     out.push(match (&doc.pages, &doc.changes) {
-        (Some(_), _) => {
-            format!("Not looked at: {CHANGES}, false sharing, patterns. A recording without --sample tells.")
+        (Some(_), None) => {
+            let hint = if has_base { format!("homenode report {dataset} tries some changes; ") } else { String::new() };
+            format!("Not looked at: {CHANGES}, false sharing, patterns. {hint}a recording without --sample tells all.")
         }
         (None, None) => {
-            // Where there is no first touch, there is nothing to save of.
-            let has_base = doc.optimum.iter().any(|o| o.ratio.is_some());
             let hint = if has_base { "--changes tries some changes; " } else { "" };
             format!("Not looked at: {CHANGES}, false sharing, patterns. {hint}homenode report {dataset} tells all.")
+        }
+        (Some(_), Some(_)) => {
+            "Not looked at: other layouts of lines (false sharing), patterns. A recording without --sample tells."
+                .into()
         }
         (None, Some(_)) => {
             format!("Not looked at: other layouts of lines (false sharing), patterns. homenode report {dataset} tells.")
@@ -172,7 +186,7 @@ mod tests {
     #[test]
     fn changes_say_no_more_than_their_ranges() {
         let best = |low, high| Some(Interval { low, high });
-        let said = |changes: &[ChangeEstimate], best| changed((changes, 0), best, 0.05);
+        let said = |changes: &[ChangeEstimate], best| changed((changes, 0), best, (0.05, 0.05));
         let first = change(FindingKind::FirstTouch, 0.1, 0.2);
         assert_eq!(said(std::slice::from_ref(&first), best(0.7, 0.8)), ["Change: saves 10 % to 20 %: Do it. [a.c:1]"]);
         let beyond =
@@ -182,6 +196,8 @@ mod tests {
         assert_eq!(said(&[perhaps], best(0.95, 1.0)), ["Change: saves at most 20 %, if anything: Do it. [a.c:1]"]);
         assert_eq!(said(&[], best(0.0, f64::INFINITY)), ["Changes: cannot tell, as the pages looked at cost nothing."]);
         assert!(said(&[], best(0.9, 1.0))[0].ends_with("that may save 5.0 %."));
-        assert_eq!(changed((&[], 3), best(0.9, 1.0), 0.05).len(), 2);
+        assert_eq!(changed((&[], 3), best(0.9, 1.0), (0.05, 0.05)).len(), 2);
+        let hits = changed((&[], 0), best(0.9, 1.0), (0.2, 0.05));
+        assert!(hits[0].ends_with("that may save 20 %: less would not be noticed beside all that hits."), "{hits:?}");
     }
 }

@@ -9,6 +9,7 @@ use crate::workers::{Job, Workers};
 use homenode_analysis::evidence::Gap;
 use homenode_analysis::{Candidate, Making, Transform};
 use homenode_base::TotalCost;
+use homenode_machine::{Machine, Unit};
 use homenode_trace::Merged;
 use homenode_trace::order::{Source, Stream};
 use std::cmp::Reverse;
@@ -24,7 +25,8 @@ pub(super) fn fill(
         return Ok(());
     };
     let permille = i128::from(context.options.finding_permille);
-    let least = if permille == 0 { TotalCost::ZERO } else { noticed(evaluation, base) };
+    let refs = evaluation.totals.refs.saturating_sub(evaluation.totals.spins);
+    let least = if permille == 0 { TotalCost::ZERO } else { noticed(context.setup.machine, base, refs) };
     let worth_it =
         |saving: TotalCost| saving > TotalCost::ZERO && saving >= least && saving.0 * 1000 >= base.0 * permille;
     let candidates: Vec<Candidate> =
@@ -63,11 +65,10 @@ const HIT_PS: i128 = 1_000;
 
 /// The least saving that anybody would notice: a hundredth of the memory cost and of what the hits take beside it. Where
 /// nearly everything hits, large shares of the memory cost are shares of nothing. Zero where every reference is charged.
-fn noticed(evaluation: &Evaluation, base: TotalCost) -> TotalCost {
-    if !evaluation.caches || evaluation.unit != "ps" {
+pub(super) fn noticed(machine: &Machine, base: TotalCost, refs: u64) -> TotalCost {
+    if machine.sections.caches.is_none() || machine.unit != Unit::Picoseconds {
         return TotalCost::ZERO;
     }
-    let refs = evaluation.totals.refs.saturating_sub(evaluation.totals.spins);
     TotalCost((base.0 + i128::from(refs) * HIT_PS) / 100)
 }
 

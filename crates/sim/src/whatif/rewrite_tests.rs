@@ -4,6 +4,7 @@ use super::*;
 use homenode_analysis::Making;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::models;
+use homenode_threads::ThreadBinding;
 use homenode_trace::Op;
 use std::collections::{BTreeMap, BTreeSet};
 

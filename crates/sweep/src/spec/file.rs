@@ -4,7 +4,7 @@ use super::numbers::Values;
 use super::{Disturbance, SpecError, Study, blocks, error, families, protocols, realign};
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::Start;
-use homenode_sim::realign::Rule;
+use homenode_realign::Rule;
 use homenode_study::Want;
 use homenode_study::analyses::{self, Spec as Analysis};
 use serde::Deserialize;

@@ -24,7 +24,7 @@ use homenode_coherence::Choice as Protocol;
 use homenode_machine::MapRule;
 use homenode_placement::Start;
 use homenode_placement::policies::Choice;
-use homenode_sim::realign::Rule;
+use homenode_realign::Rule;
 use homenode_study::Want;
 use homenode_study::analyses::{Filter, Sync};
 

@@ -1,7 +1,7 @@
 //! Realignments, as lists.
 use super::SpecError;
 use super::blocks::apart;
-use homenode_sim::realign::{RealignError, Rule, rules};
+use homenode_realign::{RealignError, Rule, rules};
 
 /// Reads realignments separated by commas, each once.
 ///

@@ -1,8 +1,8 @@
 //! Changes of layout for people.
+use homenode_realign::fields::{Change, Kind};
 use homenode_report::layout::{LayoutKind, LayoutSize, LayoutVerdict};
 use homenode_report::units::{CostUnit, bytes, percent};
 use homenode_sim::Evaluation;
-use homenode_sim::realign::fields::{Change, Kind};
 
 /// Fields that are spelt out.
 const NAMED: usize = 4;

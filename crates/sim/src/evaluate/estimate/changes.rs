@@ -2,10 +2,10 @@
 //!
 //! Only changes that leave data in blocks of their colours are: who initialises memory, who uses it, and copies for each node. What
 //! another layout of lines saves, blocks of some colours do not say.
-use super::Looked;
+use super::{Estimate, Looked};
 use crate::SimError;
-use crate::evaluate::findings::{BATCH_REFS, drive, limit};
-use crate::evaluate::{EvalContext, EvalOptions};
+use crate::evaluate::findings::{BATCH_REFS, drive, limit, noticed};
+use crate::evaluate::{EvalContext, EvalOptions, FIRST_TOUCH};
 use crate::split::for_pieces;
 use crate::whatif::Changed;
 use homenode_analysis::rows::{FindingKind, Interval};
@@ -140,6 +140,18 @@ impl Lots {
     }
 }
 
+impl Estimate {
+    /// The share of first touch from which on a saving is worth a finding, beside so many references that take time whether they miss or not.
+    pub(super) fn least_saving(&self, context: &EvalContext<'_>, refs: u64) -> f64 {
+        let share = f64::from(context.options.finding_permille) / 1000.0;
+        let base = self.policies.iter().find(|p| p.name == FIRST_TOUCH).map(|p| (p.total.low + p.total.high) / 2.0);
+        match base.filter(|base| share > 0.0 && *base > 0.0 && base.is_finite()) {
+            Some(base) => share.max(noticed(context.setup.machine, TotalCost(base as i128), refs).as_f64() / base),
+            None => share,
+        }
+    }
+}
+
 impl Looked<'_> {
     /// What a change saves of first touch that makes so much of each part; anything may be, where there is no first touch.
     pub(super) fn saving(&self, totals: &[f64]) -> Interval {
@@ -149,14 +161,14 @@ impl Looked<'_> {
     }
 }
 
-/// The changes that may be worth it, with what they save: the best one of each object, those that save most first.
-pub(super) fn best(changes: impl Iterator<Item = (Candidate, Interval)>, permille: u32) -> Vec<ChangeEstimate> {
+/// The changes that may save such a share at least, with what they save: the best one of each object, those that save most first.
+pub(super) fn best(changes: impl Iterator<Item = (Candidate, Interval)>, least: f64) -> Vec<ChangeEstimate> {
     let row = |(c, saving): (Candidate, Interval)| {
         let Candidate { kind, name: object, places, advice, .. } = c;
         ChangeEstimate { kind, object, places, advice, saving }
     };
     let middle = |c: &ChangeEstimate| c.saving.low + c.saving.high;
-    let worth_it = |c: &ChangeEstimate| c.saving.high > 0.0 && c.saving.high * 1000.0 >= f64::from(permille);
+    let worth_it = |c: &ChangeEstimate| c.saving.high > 0.0 && c.saving.high >= least;
     let mut rows: Vec<ChangeEstimate> = changes.map(row).filter(worth_it).collect();
     rows.sort_by(|a, b| middle(b).total_cmp(&middle(a)));
     let mut best: Vec<ChangeEstimate> = Vec::new();

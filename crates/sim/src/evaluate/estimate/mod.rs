@@ -76,6 +76,8 @@ pub struct Estimate {
     pub changes: Option<Vec<ChangeEstimate>>,
     /// Changes that may be worth it, too, and were not tried.
     pub untried: u64,
+    /// Share of the first-touch total that a change saves at least to be one of these; 0 if none were asked for.
+    pub least_saving: f64,
 }
 
 /// A policy or bound.
@@ -167,7 +169,8 @@ pub fn estimate(
         let totals = changes::replay(&candidates, source, context, Drawn { all, colours: &drawn })?;
         let savings = totals.iter().map(|totals| looked.saving(totals));
         let changes = candidates.into_iter().zip(savings);
-        found.changes = Some(changes::best(changes, context.options.finding_permille));
+        found.least_saving = found.least_saving(context, found.refs - found.spins);
+        found.changes = Some(changes::best(changes, found.least_saving));
     }
     Ok(found)
 }
@@ -396,6 +399,7 @@ impl Looked<'_> {
             objects: self.objects(objects, share),
             changes: None,
             untried: 0,
+            least_saving: 0.0,
         }
     }
 

@@ -84,8 +84,8 @@ fn is_same(a: &Candidate, b: &Candidate) -> bool {
 }
 
 /// The changes that may be worth it, the best one of each object, with the hull of what each capacity says.
-pub(super) fn worth(changes: Vec<PageChange>, savings: Vec<Interval>, permille: u32) -> Vec<ChangeEstimate> {
-    best(changes.into_iter().map(|c| c.told).zip(savings), permille)
+pub(super) fn worth(changes: Vec<PageChange>, savings: Vec<Interval>, least: f64) -> Vec<ChangeEstimate> {
+    best(changes.into_iter().map(|c| c.told).zip(savings), least)
 }
 
 /// What each change saves, in one pass over the trace.

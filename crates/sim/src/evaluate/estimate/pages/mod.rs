@@ -72,11 +72,12 @@ pub fn estimate_pages(
     }
     let mut pass = Pass::new(context, &pages.draw, (lots, objects));
     pass.run(source)?;
-    let Found { mut estimate, looked, analysed } = pass.finish(&pages, context, &choices)?;
+    let Found { mut estimate, looked, analysed, refs } = pass.finish(&pages, context, &choices)?;
     if let Some(analysed) = analysed {
         let (candidates, untried) = changes::candidates(analysed, &looked[0], &pages, &options);
         let savings = changes::replay(&candidates, source, context, (&pages, &looked))?;
-        estimate.changes = Some(changes::worth(candidates, savings, options.finding_permille));
+        estimate.least_saving = estimate.least_saving(context, refs);
+        estimate.changes = Some(changes::worth(candidates, savings, estimate.least_saving));
         estimate.untried = untried;
     }
     Ok(estimate)
@@ -128,6 +129,8 @@ struct Found<'c> {
     looked: Vec<Looked<'c>>,
     /// By lot, where changes are looked for and there is a first touch that they would save something of.
     analysed: Option<[Analysed; LOTS]>,
+    /// References to all pages.
+    refs: u64,
 }
 
 /// Replays of the pages of a lot, with caches of several capacities.
@@ -285,6 +288,6 @@ impl<'m, 'a, 'o> Pass<'m, 'a, 'o> {
         let estimate = Estimate { unlike: references.unlike() as u64, ..estimate.unwrap_or_default() };
         let wanted = analyses && looked.first().is_some_and(|l| l.base().is_some());
         let analysed = <[Analysed; LOTS]>::try_from(analysed).ok().filter(|_| wanted);
-        Ok(Found { estimate, looked, analysed })
+        Ok(Found { estimate, looked, analysed, refs })
     }
 }

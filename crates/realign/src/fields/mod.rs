@@ -17,7 +17,7 @@
 //! uses alone (*separate*); what is read by several goes where only such data is (*group*).
 //!
 //! Reading order: [`census`] (who uses what), `units` (what belongs together), `decide`, [`stream`] (a source relocated). The
-//! slow obvious way is in `crates/sim/tests/fields.rs`.
+//! slow obvious way is in `crates/realign/tests/fields.rs`.
 pub mod census;
 mod decide;
 pub mod stream;

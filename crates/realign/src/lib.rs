@@ -1,4 +1,6 @@
-//! Re-alignment: data moved so that no page holds private words of several processors (Markatos and Chronaki, section 3.4).
+//! # homenode-realign: data moved so that no page holds private words of several processors (Markatos and Chronaki, section 3.4).
+//!
+//! **Invariant:** pure; the same references to the same data; words that do not overlap never lie in one place at the same time.
 //!
 //! Off line, window by window: a page is a *candidate* if two or more processors refer to it in the window and one writes.
 //! What of a candidate only one processor refers to in the window moves to the next free words of that processor's
@@ -12,7 +14,9 @@
 //!
 //! [`fields`] is another realignment: one layout for the whole run.
 //!
-//! Reading order: [`words`] (the transform), [`stream`] (a source transformed), [`fields`], [`rules`] (all of them, as text). The slow obvious way is in `crates/sim/tests/realign.rs`.
+//! Reading order: [`words`] (the transform), [`stream`] (a source transformed), [`fields`], [`rules`] (all of them, as text). The slow obvious way is in `crates/realign/tests/realign.rs`.
+#![forbid(unsafe_code)]
+
 pub mod fields;
 pub mod rules;
 pub mod stream;
@@ -25,6 +29,9 @@ pub use words::Realigner;
 use homenode_base::NodeId;
 use homenode_base::named::ParamError;
 use homenode_base::spaces::{USER_LAST, tag};
+
+/// A map keyed by the number of a word, a page or a line.
+type NumberMap<V> = hashbrown::HashMap<u64, V>;
 
 /// References of a window in the source.
 pub const WINDOW: u64 = 1_000_000;

@@ -1,8 +1,8 @@
 //! One layout for a whole run: against the definition carried out slowly, what must hold of any trace, and cases by hand.
 use homenode_analysis::{FieldName, ObjectName, SiteName, UNKNOWN_OBJECT};
 use homenode_base::NodeId;
-use homenode_sim::realign::fields::{self, Census, Kind, Layout, Relocated};
-use homenode_sim::realign::{Private, area};
+use homenode_realign::fields::{self, Census, Kind, Layout, Relocated};
+use homenode_realign::{Private, area};
 use homenode_sim::{ObjectRange, Objects, ThreadBinding};
 use homenode_trace::order::{Listed, Source, rest};
 use homenode_trace::{Event, Merged, Op};

@@ -1,8 +1,9 @@
 //! Re-alignment: the transform against the definition carried out slowly, cases by hand, and what must hold of any trace.
 use homenode_base::NodeId;
 use homenode_base::spaces::tag;
-use homenode_sim::realign::{Counted, Moves, Private, RealignError, Realigner, Realignment, WINDOW_MAX, area, owner};
-use homenode_sim::{NoObjects, Objects, Realigned, SharedRefs, ThreadBinding, names::NameTable};
+use homenode_realign::Realigned;
+use homenode_realign::{Counted, Moves, Private, RealignError, Realigner, Realignment, WINDOW_MAX, area, owner};
+use homenode_sim::{NoObjects, Objects, SharedRefs, ThreadBinding, names::NameTable};
 use homenode_synthetic::Builder;
 use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::order::{Again, Listed, OrderKind, Source, rest};

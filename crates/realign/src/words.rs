@@ -1,6 +1,6 @@
 //! The transform, window by window: one look-up a reference, memory by the words moved and the words of a window.
 use super::{Moves, RealignError, Realignment, area};
-use crate::blocks::NumberMap;
+use crate::NumberMap;
 use homenode_base::NodeId;
 use homenode_base::spaces::{USER_LAST, tag};
 use homenode_threads::ThreadBinding;

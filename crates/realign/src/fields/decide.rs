@@ -1,11 +1,11 @@
 //! From uses to a layout.
 use super::units::{Class, Unit, Units, Word};
 use super::{Census, Change, Keep, Kind, Layout, Range};
-use crate::blocks::NumberMap;
-use crate::evaluate::Objects;
-use crate::realign::area;
+use crate::NumberMap;
+use crate::area;
 use homenode_base::NodeId;
 use homenode_base::spaces::USER_LAST;
+use homenode_sim::Objects;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A unit is in trouble if one in so many references to it goes to pages where it is.

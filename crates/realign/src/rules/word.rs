@@ -1,6 +1,6 @@
 //! By word: what one processor uses of a falsely shared page moves, window by window.
 use super::{Opening, PAGE_BYTES, Param, Spec, Values};
-use crate::realign::{PAGE_BYTES_MAX, Realigned, Realignment, SHARE_WHOLE, WINDOW, WINDOW_MAX};
+use crate::{PAGE_BYTES_MAX, Realigned, Realignment, SHARE_WHOLE, WINDOW, WINDOW_MAX};
 use homenode_trace::order::Source;
 
 /// Parts of a whole in which a share is written.
@@ -50,7 +50,7 @@ fn how(values: &Values, simulated: u64) -> Realignment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::realign::Counted;
+    use crate::Counted;
 
     #[test]
     fn values_say_what_is_done() {

@@ -1,8 +1,8 @@
 //! A source with its data where a layout puts it.
 use super::{Census, Keep, Layout, layout};
-use crate::realign::Private;
-use crate::shared::{Here, Start};
+use crate::Private;
 use homenode_base::spaces::tag;
+use homenode_sim::shared::{Here, Start};
 use homenode_threads::ThreadBinding;
 use homenode_trace::order::{Piece, Source, Stream};
 use homenode_trace::{Merged, TraceError};

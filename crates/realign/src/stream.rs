@@ -1,8 +1,8 @@
 //! A source with its words moved: one window in memory.
 use super::words::Realigner;
 use super::{Counted, Moves, RealignError, Realignment};
-use crate::shared::{Here, Start};
 use homenode_base::VirtualTime;
+use homenode_sim::shared::{Here, Start};
 use homenode_threads::ThreadBinding;
 use homenode_trace::order::{Piece, Source, Stream};
 use homenode_trace::{Event, Merged, Op, TraceError};

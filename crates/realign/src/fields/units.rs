@@ -1,9 +1,9 @@
 //! Fields of all elements of an object row, and how they are used.
 use super::census::{Census, WORD_SHIFT, WordUse};
-use crate::evaluate::Objects;
 use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_base::NodeId;
 use homenode_base::spaces::{tag, unflatten};
+use homenode_sim::Objects;
 use std::collections::{BTreeMap, HashMap};
 
 /// Where no type is known, blocks up to this size are taken for structures: each place in them is a unit.

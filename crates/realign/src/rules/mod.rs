@@ -1,7 +1,7 @@
 //! Realignments as people write them: a file each, and their names on the command line.
 use super::{Private, RealignError};
-use crate::shared::Start;
 use homenode_base::named::{self, Param, ParamError};
+use homenode_sim::shared::Start;
 use homenode_threads::ThreadBinding;
 use homenode_trace::order::Source;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Who uses which words, over a whole recording.
-use crate::blocks::NumberMap;
-use crate::shared::{Here, Start};
+use crate::NumberMap;
 use homenode_base::NodeId;
 use homenode_base::spaces::tag;
+use homenode_sim::shared::{Here, Start};
 use homenode_threads::ThreadBinding;
 use homenode_trace::order::Source;
 use homenode_trace::{Merged, Op, TraceError};

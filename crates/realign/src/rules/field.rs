@@ -1,7 +1,7 @@
 //! By field: one layout for the whole run, as a programmer could give it to the program.
 use super::{Opening, PAGE_BYTES, Param, Spec, Values};
-use crate::realign::fields::Relocated;
-use crate::realign::{PAGE_BYTES_MAX, RealignError, WORD_BYTES};
+use crate::fields::Relocated;
+use crate::{PAGE_BYTES_MAX, RealignError, WORD_BYTES};
 use homenode_trace::order::Source;
 
 pub(crate) static SPEC: Spec = Spec {

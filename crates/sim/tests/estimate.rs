@@ -173,7 +173,7 @@ fn what_nobody_would_notice_beside_all_that_hits_is_no_change() {
     let (truth, found) = both_small(&refs, &[1]);
     assert_eq!((truth.findings.len(), found[0].changes.as_ref().unwrap().len()), (1, 1));
     assert_eq!(found[0].least_saving, 0.05);
-    refs.extend((0..6_000_000).map(|i| reference(i % 4, HOT + u64::from(i % 4) * 4096, Op::Read)));
+    refs.extend((0..10_000_000).map(|i| reference(i % 4, HOT + u64::from(i % 4) * 4096, Op::Read)));
     let (truth, found) = both_small(&refs, &[1]);
     assert!(truth.findings.is_empty() && found[0].changes.as_ref().unwrap().is_empty(), "{truth:#?} {found:#?}");
     assert!(found[0].least_saving > 0.1, "{}", found[0].least_saving);

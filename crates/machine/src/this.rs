@@ -207,10 +207,17 @@ impl<'a> View<'a> {
         Some(Caches {
             line_bytes: given.line_bytes,
             private: sound(given.private)?,
-            shared: sound(given.shared)?,
+            shared: self.found(sound(given.shared)?),
             transfer_near: Cost(near),
             transfer_far: Cost(far.max(near)),
         })
+    }
+
+    /// What one processor finds its lines in of a last level: as many ways of each set.
+    fn found(&self, level: CacheGeometry) -> CacheGeometry {
+        let Some(part) = self.measured.and_then(Measured::level_part) else { return level };
+        let ways = ((f64::from(level.ways) * part).round() as u32).clamp(1, level.ways);
+        CacheGeometry { bytes: level.bytes / u64::from(level.ways) * u64::from(ways), ways }
     }
 
     fn sources(&self, changes: &[Change]) -> Vec<String> {
@@ -231,6 +238,18 @@ impl<'a> View<'a> {
             "page copy and cache-to-cache transfers assumed as on the machine two-socket, in proportion to latency"
                 .to_owned(),
         );
+        if let (Some(part), Some(caches)) = (self.measured.and_then(Measured::level_part), self.topology.caches) {
+            let (has, found) = (caches.shared, self.found(caches.shared));
+            sources.push(format!(
+                "last level: of loads at random in as much memory as it is large {:.0} % were no misses, so {} of its {} ways \
+                 ({} of {} KiB) are taken for its size; others use the rest, or it does not keep what was used last",
+                part * 100.0,
+                found.ways,
+                has.ways,
+                found.bytes >> 10,
+                has.bytes >> 10
+            ));
+        }
         let repaired = changes.iter().map(|c| format!("repaired: load latency {c}"));
         sources.extend(repaired);
         let no_memory = self.topology.nodes.iter().filter(|n| n.memory_bytes == 0);

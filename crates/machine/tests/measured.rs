@@ -1,7 +1,7 @@
 //! Measurements in machine files, and the machine made of them.
 use homenode_base::{Cost, NodeId};
-use homenode_machine::topology::{Access, MemoryNode};
-use homenode_machine::{HitCosts, Hits, Machine, Measured, Table, Topology};
+use homenode_machine::topology::{Access, CpuCaches, MemoryNode};
+use homenode_machine::{CacheGeometry, HitCosts, Hits, Machine, Measured, Table, Topology};
 
 fn table(rows: &[&[i64]]) -> Table {
     let mean: Vec<Vec<i64>> = rows.iter().map(|r| r.to_vec()).collect();
@@ -100,4 +100,31 @@ fn hits_cost_what_was_measured_and_nothing_where_it_was_not() {
     assert_eq!(hits(&measured).map(|h| h.shared.streamed), Some(Cost(21_000)), "no dearer than waiting");
     measured.hit_streamed_ps = Some(table(&[&[0, 0, 0], &[0, 0, 0]]));
     assert_eq!(hits(&measured), None, "0 is no measurement");
+}
+
+/// Of misses at 100 and hits at 20, loads at 40 are three quarters hits, those at 20 all, and those at 110 none; a level keeps one way.
+#[test]
+fn a_last_level_is_as_large_as_was_found_of_it() {
+    let (mut topology, mut measured) = both();
+    let level = |mib: u64, ways| CacheGeometry { bytes: mib << 20, ways };
+    topology.caches = Some(CpuCaches { line_bytes: 64, private: level(1, 8), shared: level(16, 16) });
+    let size = |topology: &Topology, measured: &Measured| {
+        let machine = topology.machine(Some(measured)).expect("a machine").machine;
+        assert_eq!(Machine::from_toml(&machine.to_toml()), Ok(machine.clone()));
+        let told = machine.sources.iter().any(|s| s.starts_with("last level: "));
+        let shared = machine.sections.caches.expect("it has caches").shared;
+        (shared.bytes >> 20, shared.ways, told)
+    };
+    assert_eq!(size(&topology, &measured), (16, 16, false));
+    let whole = |of: i64| Some(table(&[&[of, of, of], &[of, of, of]]));
+    measured.overlapped_ps = whole(100);
+    measured.hit_overlapped_ps = whole(20);
+    for (level, found) in [(40, (12, 12, true)), (20, (16, 16, true)), (110, (1, 1, true)), (10, (16, 16, true))] {
+        measured.level_ps = whole(level);
+        assert_eq!(size(&topology, &measured), found, "{level}");
+    }
+    measured.level_ps = Some(table(&[&[40, 9, 9], &[100, 9, 9]]));
+    assert_eq!(size(&topology, &measured), (6, 6, true), "three quarters and nothing");
+    measured.hit_overlapped_ps = whole(100);
+    assert_eq!(size(&topology, &measured), (16, 16, false), "hits that cost as much as misses tell nothing");
 }

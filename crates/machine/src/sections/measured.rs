@@ -46,6 +46,10 @@ pub struct Measured {
     /// Picoseconds a line of 64 bytes for one processor that reads in order, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_streamed_ps: Option<Table>,
+    /// Picoseconds a load at random that depends on no other, in as much memory as the last level is large; absent in older files, and where
+    /// hits were not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level_ps: Option<Table>,
     /// Read bandwidth of all usable processors of the node together, MB/s (10^6 bytes).
     pub read_mbs: Table,
     /// Write bandwidth likewise, counting bytes stored.
@@ -113,6 +117,21 @@ impl Measured {
         let [overlapped, streamed] = [cost(&self.hit_overlapped_ps)?, cost(&self.hit_streamed_ps)?];
         Some(HitCosts { waited, overlapped: overlapped.min(waited), streamed: streamed.min(waited) })
     }
+    /// The part of its last level that one processor finds its lines in, 0 to 1, if it was measured: of loads at random in as much memory as
+    /// the level is large, those that were no misses, on the mean of all nodes with the nearest memory of each. Others may use the rest, such as
+    /// other guests of a host, and what is thrown out is not always what was used last the longest ago.
+    pub fn level_part(&self) -> Option<f64> {
+        let (miss, hit, level) =
+            (&self.overlapped_ps.as_ref()?.mean, &self.hit_overlapped_ps.as_ref()?.mean, &self.level_ps.as_ref()?.mean);
+        let near = self.idle_ps.mean.iter().map(|row| (0..row.len()).min_by_key(|&j| row[j]));
+        let cell = |rows: &[Vec<i64>], i: usize, j: usize| rows.get(i)?.get(j).map(|v| *v as f64);
+        let part = |(i, j): (usize, Option<usize>)| {
+            let [miss, hit, level] = [cell(miss, i, j?)?, cell(hit, i, j?)?, cell(level, i, j?)?];
+            (hit > 0.0 && miss > hit).then(|| ((miss - level) / (miss - hit)).clamp(0.0, 1.0))
+        };
+        let parts: Vec<f64> = near.enumerate().map(part).collect::<Option<_>>()?;
+        (!parts.is_empty()).then(|| mean(&parts))
+    }
     pub(super) fn cell(&self, table: &Table, cpu_node: u32, memory_node: u32) -> Option<i64> {
         let row = self.cpu_nodes.iter().position(|n| *n == cpu_node)?;
         let column = self.memory_nodes.iter().position(|n| *n == memory_node)?;
@@ -138,6 +157,7 @@ impl Section for Measured {
             ("hit_waited_ps", self.hit_waited_ps.as_ref()),
             ("hit_overlapped_ps", self.hit_overlapped_ps.as_ref()),
             ("hit_streamed_ps", self.hit_streamed_ps.as_ref()),
+            ("level_ps", self.level_ps.as_ref()),
             ("read_mbs", Some(&self.read_mbs)),
             ("write_mbs", Some(&self.write_mbs)),
         ];

@@ -59,6 +59,8 @@ pub struct MeasuredDoc {
     pub hit_overlapped_ps: Option<Table>,
     /// A line for one processor that reads in order, likewise.
     pub hit_streamed_ps: Option<Table>,
+    /// A load that depends on no other, in as much memory as the last level is large, picoseconds.
+    pub level_ps: Option<Table>,
     /// Read bandwidth, MB/s.
     pub read_mbs: Table,
     /// Write bandwidth, MB/s.
@@ -81,6 +83,7 @@ impl From<Measured> for MeasuredDoc {
             hit_waited_ps,
             hit_overlapped_ps,
             hit_streamed_ps,
+            level_ps,
             read_mbs,
             write_mbs,
         } = m;
@@ -98,6 +101,7 @@ impl From<Measured> for MeasuredDoc {
             hit_waited_ps,
             hit_overlapped_ps,
             hit_streamed_ps,
+            level_ps,
             read_mbs,
             write_mbs,
         }

@@ -97,6 +97,11 @@ fn measurements(out: &mut String, m: &MeasuredDoc) {
         ("hit in the last level, each load depends on the one before, ns", m.hit_waited_ps.as_ref(), 1000.0),
         ("hits in the last level that do not depend on each other, ns a load", m.hit_overlapped_ps.as_ref(), 1000.0),
         ("a line in order out of the last level, ns", m.hit_streamed_ps.as_ref(), 1000.0),
+        (
+            "loads that do not depend on each other in as much as the last level is large, ns a load",
+            m.level_ps.as_ref(),
+            1000.0,
+        ),
         ("read bandwidth, MB/s", Some(&m.read_mbs), 1.0),
         ("write bandwidth, MB/s", Some(&m.write_mbs), 1.0),
     ];

@@ -38,6 +38,15 @@ pub(super) fn scattered(chain: &Chain, cpu: u32, effort: Effort, ready: impl Fn(
     })
 }
 
+/// Likewise in the first bytes of a buffer, read in order before; none if it is no larger than that.
+pub(super) fn scattered_within(chain: &Chain, bytes: u64, cpu: u32, effort: Effort) -> Option<Vec<f64>> {
+    let words = chain.words().get(..usize::try_from(bytes / 8).ok()?).filter(|words| !words.is_empty())?;
+    Some(alone(cpu, || {
+        black_box(read_pass(words));
+        scatter(words, effort)
+    }))
+}
+
 fn alone(cpu: u32, work: impl FnOnce() -> Vec<f64> + Send) -> Vec<f64> {
     std::thread::scope(|scope| scope.spawn(|| pinned(cpu, work)).join().unwrap_or_default())
 }

@@ -79,15 +79,16 @@ struct Tables {
     hit_waited: Samples,
     hit_overlapped: Samples,
     hit_streamed: Samples,
+    level: Samples,
     read: Samples,
     write: Samples,
 }
 
 impl Tables {
-    fn all(&mut self) -> [&mut Samples; 10] {
-        let Tables { idle, huge, loaded, streamed, overlapped, hit_waited, hit_overlapped, hit_streamed, read, write } =
-            self;
-        [idle, huge, loaded, streamed, overlapped, hit_waited, hit_overlapped, hit_streamed, read, write]
+    fn all(&mut self) -> [&mut Samples; 11] {
+        let Tables { idle, huge, loaded, streamed, overlapped, .. } = self;
+        let Tables { hit_waited, hit_overlapped, hit_streamed, level, read, write, .. } = self;
+        [idle, huge, loaded, streamed, overlapped, hit_waited, hit_overlapped, hit_streamed, level, read, write]
     }
 }
 
@@ -151,6 +152,8 @@ fn pair(topology: &Topology, from: NodeId, memory: &mut Memory, effort: Effort, 
         tables.hit_waited[row].push(waited);
         tables.hit_overlapped[row].push(overlapped);
         tables.hit_streamed[row].push(streamed);
+        let level = topology.caches.map_or(0, |c| c.shared.bytes);
+        tables.level[row].extend(latency::scattered_within(&memory.small, level, cpus[0], effort));
     }
     tables.read[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Read, effort));
     tables.write[row].push(bandwidth::measure(&mut memory.large.buffer, &cpus, Direction::Write, effort));
@@ -169,7 +172,11 @@ fn measured(
     let some = |s: &Samples| full(s).then(|| Table::of_samples(s));
     let ms = effort.each.as_millis();
     let hits = match memory::footprint(topology) {
-        Some(bytes) => format!(", and all three of {} KiB that its last level holds", bytes >> 10),
+        Some(bytes) => {
+            let level = topology.caches.map_or(0, |c| c.shared.bytes);
+            let all = format!(", and all three of {} KiB that its last level holds", bytes >> 10);
+            format!("{all}, at random also in {} KiB, all that there is of it", level >> 10)
+        }
         None => String::new(),
     };
     let mut how = format!(
@@ -192,6 +199,7 @@ fn measured(
         hit_waited_ps: some(&tables.hit_waited),
         hit_overlapped_ps: some(&tables.hit_overlapped),
         hit_streamed_ps: some(&tables.hit_streamed),
+        level_ps: some(&tables.level),
         read_mbs: Table::of_samples(&tables.read),
         write_mbs: Table::of_samples(&tables.write),
     }

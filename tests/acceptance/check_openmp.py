@@ -133,6 +133,13 @@ def advice_speaks_of_the_loop(session):
         told = [g for g in dealt if g["kind"] == "schedule"]
         expect(told and "schedule(dynamic,64)" in told[0]["sentence"] and "schedule(static)" in told[0]["remedy"],
                f"{compiler}: the dynamic loop is told: {dealt}")
+        noted = {}
+        for more in ((), ("-DDYNAMIC",)):
+            plan = session.path(f"openmp/plan-{len(more)}.json")
+            plan.parent.mkdir(parents=True, exist_ok=True)
+            place = session.run("place", recorded(session, "first_touch.c", compiler, "-DFIXED", *more), "--force", "-o", plan)
+            noted[more] = "whoever comes next" in place.stdout
+        expect(noted == {(): False, ("-DDYNAMIC",): True}, f"{compiler}: plans say which homes are of this run: {noted}")
         still = good["evaluations"][0]["evidence"]["gaps"]
         expect(not [g for g in still if g["kind"] in ("schedule", "open-mp")], f"{compiler}: nothing is missing with static loops: {still}")
         print(f"  {compiler}: predicted {said / before:.1%}, saved {saved / before:.1%}")

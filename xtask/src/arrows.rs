@@ -80,7 +80,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "judging",
         ],
     ),
-    ("planner", &["base", "trace", "objects", "machine", "placement", "analysis", "sim", "report"]),
+    ("planner", &["base", "trace", "objects", "openmp", "machine", "placement", "analysis", "sim", "report"]),
     ("place", &["base", "trace", "machine", "placement", "planner", "report", "symbols", "command"]),
     (
         "live",

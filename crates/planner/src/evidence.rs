@@ -1,5 +1,6 @@
 //! What a dataset says about the use of pages, and which objects lie there.
 use crate::chooser::HomeChooser;
+use crate::dealt::DealtLoops;
 use crate::error::PlannerError;
 use crate::spacing;
 use homenode_base::spaces::home;
@@ -22,6 +23,8 @@ pub(crate) type Owners = HashMap<PageKey, Vec<(u32, u64)>>;
 pub(crate) struct Evidence {
     pub(crate) profile: Profiled,
     pub(crate) owners: Owners,
+    /// What another run would deal anew.
+    pub(crate) dealt: Option<String>,
 }
 
 /// Replays the dataset once, with samples that weigh what `chooser` says.
@@ -50,14 +53,19 @@ pub(crate) fn gather(
         done: 0,
     };
     let mut observer = observer;
+    let mut dealt = DealtLoops::new(reader);
     let mut order = Order::new(reader, OrderKind::Model)?;
     while let Some(piece) = order.pull()? {
         observer.refs(piece.refs);
-        piece.event.iter().for_each(|(event, _)| observer.event(event));
+        dealt.refs(piece.refs);
+        if let Some((event, _)) = piece.event {
+            observer.event(event);
+            dealt.event(event);
+        }
     }
     observer.flush();
     let owners = sorted(observer.uses);
-    Ok(Evidence { profile: observer.profile.finish()?, owners })
+    Ok(Evidence { profile: observer.profile.finish()?, owners, dealt: dealt.note() })
 }
 
 fn sorted(uses: HashMap<(PageKey, u32), u64>) -> Owners {

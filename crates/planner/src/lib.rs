@@ -56,6 +56,7 @@
 
 mod bandwidth;
 mod chooser;
+mod dealt;
 mod decide;
 mod entries;
 mod error;

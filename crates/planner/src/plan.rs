@@ -177,6 +177,7 @@ impl Planner<'_> {
     fn notes(&self, d: &Decided) -> Vec<String> {
         let mut notes: Vec<String> = d.map.warnings();
         notes.push("costs come from the machine model; nothing was timed".to_owned());
+        notes.extend(d.evidence.dealt.clone());
         if let Some(s) = &self.reader.manifest().sampling {
             let sources = d.evidence.profile.totals.sampled.iter().flat_map(|t| &t.sources);
             let known = sources.into_iter().any(|row| row.source == DataSource::FirstTouch);

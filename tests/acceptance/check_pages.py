@@ -7,7 +7,7 @@ import time
 import pyarrow.parquet as pq
 
 from check_bad_input import source
-from check_quick import PARTS
+from check_quick import PARTS, judge
 from harness import check, end, expect, tail
 
 GOLDEN, AGAIN, WORD = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 1 << 64
@@ -86,12 +86,8 @@ def changes_of_a_program_and_its_clean_twin_from_some_pages(session):
         if own:
             expect("Changes: none of who initialises, keeps or copies an object was found" in text, text)
             continue
-        (change,), (finding,) = changes, whole
-        print(f"  {change['advice']} {change['saving']}, {finding['saving_share']:.4f}")
-        same = all(change[member] == finding[member] for member in ("kind", "object", "places"))
         # Another run, of which other threads may come first here and there.
-        expect(same and change["saving"]["low"] - 0.01 <= finding["saving_share"] <= change["saving"]["high"] + 0.01, f"{change} {finding}")
-        expect(change["saving"]["high"] - change["saving"]["low"] < 0.15 and "Change: saves " in text, text)
+        judge(changes, whole, text, 0.01)
 
 
 @check

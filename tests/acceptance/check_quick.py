@@ -81,6 +81,16 @@ def verdicts_of_a_program_and_its_clean_twin(session):
         expect(own == 1 or best["high"] - best["low"] < 0.1, f"{best}")
 
 
+def judge(changes, findings, text, apart):
+    """The one change is the one finding, its range holds what that saves, but for so much, and is no wider than it need be."""
+    (change,), (finding,) = changes, findings
+    print(f"  {change['advice']} {change['saving']}, {finding['saving_share']:.4f}")
+    same = all(change[member] == finding[member] for member in ("kind", "object", "places"))
+    saving = change["saving"]
+    expect(same and saving["low"] - apart <= finding["saving_share"] <= saving["high"] + apart, f"{change} {finding}")
+    expect(saving["high"] - saving["low"] < 0.15 and "Change: saves " in text, text)
+
+
 @check
 def changes_of_a_program_and_its_clean_twin(session):
     """Who should initialise the pages, with a range that holds what the whole report says; and nothing to change."""
@@ -94,11 +104,7 @@ def changes_of_a_program_and_its_clean_twin(session):
         if own:
             expect("Changes: none of who initialises, keeps or copies an object was found" in text, text)
             continue
-        (change,), (finding,) = changes, whole
-        print(f"  {change['advice']} {change['saving']}, {finding['saving_share']:.4f}")
-        same = all(change[member] == finding[member] for member in ("kind", "object", "places", "advice"))
-        expect(same and change["saving"]["low"] - 1e-9 <= finding["saving_share"] <= change["saving"]["high"] + 1e-9, f"{change} {finding}")
-        expect(change["saving"]["high"] - change["saving"]["low"] < 0.1 and "Change: saves " in text, text)
+        judge(changes, whole, text, 1e-9)
 
 
 @check

@@ -1,6 +1,6 @@
 //! A first answer from some colours, beside the whole one.
 mod common;
-use common::estimates::{held, mixed, reference, table};
+use common::estimates::{by_users, held, hold, mixed, reference, table, tables};
 use common::objects::Arrays;
 use homenode_base::{NodeId, Rng};
 use homenode_machine::{Machine, models};
@@ -12,7 +12,6 @@ use homenode_sim::{
 };
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
-use std::collections::BTreeMap;
 
 const BASE: u64 = 0x10_0000_0000;
 const HOT: u64 = 0x20_0000_0000;
@@ -134,32 +133,13 @@ fn what_changes_save_lies_in_their_ranges() {
             same && finding.advice.starts_with(&c.advice)
         };
         assert!(changes.len() == seeds.len() && changes.iter().all(|c| is_it(c)), "{what:?}: {changes:#?}");
-        let holds = |c: &&&ChangeEstimate| {
-            c.saving.low - 1e-9 <= finding.saving_share && finding.saving_share <= c.saving.high + 1e-9
-        };
-        let (held, narrow) = (
-            changes.iter().filter(holds).count(),
-            changes.iter().filter(|c| c.saving.high - c.saving.low < 0.25).count(),
-        );
-        assert!(
-            held * 100 >= seeds.len() * 93 && narrow * 10 >= seeds.len() * 9,
-            "{what:?}: {held} hold {}, {narrow} are narrow: {changes:#?}",
-            finding.saving_share
-        );
+        hold(&changes, finding);
     }
 }
 
 #[test]
 fn the_repaired_program_has_no_change_to_be_made() {
-    let shared = mixed(4, BASE, (400, 150));
-    let mut uses = BTreeMap::new();
-    shared.iter().for_each(|r| uses.entry(r.addr / 4096).or_insert([0; 4])[r.thread as usize] += 1);
-    // Whoever uses a page most does all that is done with it.
-    let user = |r: &Merged| (0..4).max_by_key(|t| uses[&(r.addr / 4096)][*t as usize]).unwrap();
-    let own: Vec<Merged> = shared.iter().map(|r| Merged { thread: user(r), ..*r }).collect();
-    let tables: Vec<Merged> =
-        table(HOT).iter().map(|r| Merged { addr: r.addr + (u64::from(r.thread) << 27), ..*r }).collect();
-    for refs in [own, tables] {
+    for refs in [by_users(&mixed(4, BASE, (400, 150))), tables(HOT)] {
         let (truth, found) = both_small(&refs, &[1, 2, 3]);
         assert!(truth.findings.is_empty(), "{:#?}", truth.findings);
         assert!(found.iter().all(|f| f.changes.as_ref().is_some_and(Vec::is_empty)), "{found:#?}");

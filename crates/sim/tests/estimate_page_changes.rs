@@ -1,6 +1,6 @@
 //! What changes of the program save, by some of its pages, beside what the evaluation of all says.
 mod common;
-use common::estimates::{TABLE_PAGES, mixed, reference, table};
+use common::estimates::{by_users, hold, mixed, reference, table, tables};
 use common::objects::Arrays;
 use homenode_base::NodeId;
 use homenode_base::pages::Drawn;
@@ -14,7 +14,6 @@ use homenode_sim::{
 use homenode_trace::manifest::CertainPages;
 use homenode_trace::order::Listed;
 use homenode_trace::{Merged, Op};
-use std::collections::BTreeMap;
 
 const BASE: u64 = 0x10_0000_0000;
 const TABLE: u64 = 0x20_0000_0000;
@@ -81,17 +80,7 @@ fn what_changes_save_lies_in_their_ranges() {
         let is_it = |c: &[ChangeEstimate]| matches!(c, [c] if (c.object.as_str(), c.kind) == what);
         assert!(found.iter().all(|c| is_it(c)), "{what:?}: {found:#?}");
         let changes: Vec<_> = found.iter().flatten().collect();
-        let holds = |c: &&&ChangeEstimate| {
-            c.saving.low - 1e-9 <= finding.saving_share && finding.saving_share <= c.saving.high + 1e-9
-        };
-        let held = changes.iter().filter(holds).count();
-        let narrow = changes.iter().filter(|c| c.saving.high - c.saving.low < 0.25).count();
-        println!("{what:?}: {held} of {} hold {}, {narrow} are narrow", changes.len(), finding.saving_share);
-        assert!(
-            held * 100 >= changes.len() * 93 && narrow * 10 >= changes.len() * 9,
-            "{what:?}: {held} hold {}, {narrow} are narrow: {changes:#?}",
-            finding.saving_share
-        );
+        hold(&changes, finding);
     }
 }
 
@@ -122,16 +111,7 @@ fn certain_pages_are_changed_with_the_others_of_their_object() {
 
 #[test]
 fn the_repaired_program_has_no_change_to_be_made() {
-    let shared = mixed(4, BASE, (1200, 50));
-    let mut uses = BTreeMap::new();
-    shared.iter().for_each(|r| uses.entry(r.addr / 4096).or_insert([0; 4])[r.thread as usize] += 1);
-    // Whoever uses a page most does all that is done with it.
-    let user = |r: &Merged| (0..4).max_by_key(|t| uses[&(r.addr / 4096)][*t as usize]).unwrap();
-    let own: Vec<Merged> = shared.iter().map(|r| Merged { thread: user(r), ..*r }).collect();
-    let copies: Vec<Merged> =
-        table(TABLE).iter().map(|r| Merged { addr: r.addr + (u64::from(r.thread) << 27), ..*r }).collect();
-    const { assert!(TABLE_PAGES * 4096 < 1 << 27, "the copies are apart") };
-    for refs in [own, copies] {
+    for refs in [by_users(&mixed(4, BASE, (1200, 50))), tables(TABLE)] {
         let (truth, found) = both(&small(), &refs, &draws(3));
         assert!(truth.findings.is_empty(), "{:#?}", truth.findings);
         assert!(found.iter().all(Vec::is_empty), "{found:#?}");

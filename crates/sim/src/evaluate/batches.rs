@@ -31,14 +31,32 @@ struct Inbox {
     events: Vec<(usize, Arc<Event>)>,
 }
 
-/// Blocks of some colours.
-pub(super) struct Shard<'m, O> {
-    pub(super) pass: Watched<'m, O>,
+/// What replays the blocks of a shard.
+pub(super) trait Pass: Send {
+    /// The next reference to one of them.
+    fn block_reference(&mut self, r: &BlockReference);
+    /// The next event.
+    fn event(&mut self, event: &Event);
+}
+
+impl<O: Observer + Send> Pass for Watched<'_, O> {
+    #[inline]
+    fn block_reference(&mut self, r: &BlockReference) {
+        self.replay.block_reference(r);
+    }
+    fn event(&mut self, event: &Event) {
+        self.replay.observer().event(event);
+    }
+}
+
+/// Blocks of some colours, or other blocks that are replayed apart.
+pub(super) struct Shard<P> {
+    pub(super) pass: P,
     inbox: Inbox,
 }
 
-impl<'m, O: Observer + Send> Shard<'m, O> {
-    pub(super) fn new(pass: Watched<'m, O>) -> Shard<'m, O> {
+impl<P: Pass> Shard<P> {
+    pub(super) fn new(pass: P) -> Shard<P> {
         Shard { pass, inbox: Inbox::default() }
     }
 
@@ -46,20 +64,20 @@ impl<'m, O: Observer + Send> Shard<'m, O> {
         let Shard { pass, inbox } = self;
         let mut done = 0;
         for (at, event) in inbox.events.drain(..) {
-            inbox.refs[done..at].iter().for_each(|r| pass.replay.block_reference(r));
-            pass.replay.observer().event(&event);
+            inbox.refs[done..at].iter().for_each(|r| pass.block_reference(r));
+            pass.event(&event);
             done = at;
         }
-        inbox.refs[done..].iter().for_each(|r| pass.replay.block_reference(r));
+        inbox.refs[done..].iter().for_each(|r| pass.block_reference(r));
         inbox.refs.clear();
     }
 }
 
 /// Replays a stream.
-pub(super) fn replay<O: Observer + Send>(
+pub(super) fn replay<P: Pass>(
     stream: &mut dyn Stream,
     router: &mut impl Routes,
-    shards: &mut [Shard<'_, O>],
+    shards: &mut [Shard<P>],
     workers: &dyn Workers,
 ) -> Result<(), SimError> {
     match shards {
@@ -69,26 +87,22 @@ pub(super) fn replay<O: Observer + Send>(
 }
 
 /// One shard: nothing is handed over.
-fn alone<O: Observer>(
-    stream: &mut dyn Stream,
-    router: &mut impl Routes,
-    only: &mut Shard<'_, O>,
-) -> Result<(), SimError> {
+fn alone<P: Pass>(stream: &mut dyn Stream, router: &mut impl Routes, only: &mut Shard<P>) -> Result<(), SimError> {
     while let Some(piece) = stream.pull()? {
-        piece.refs.iter().for_each(|r| router.reference(r, |_, r| only.pass.replay.block_reference(&r)));
+        piece.refs.iter().for_each(|r| router.reference(r, |_, r| only.pass.block_reference(&r)));
         if let Some((event, _)) = piece.event {
             router.event(event);
-            only.pass.replay.observer().event(event);
+            only.pass.event(event);
         }
     }
     Ok(())
 }
 
 /// Shards work on a batch while the next one is read.
-fn together<O: Observer + Send>(
+fn together<P: Pass>(
     stream: &mut dyn Stream,
     router: &mut impl Routes,
-    shards: &mut [Shard<'_, O>],
+    shards: &mut [Shard<P>],
     workers: &dyn Workers,
 ) -> Result<(), SimError> {
     let mut next: Vec<Inbox> = shards.iter().map(|_| Inbox::default()).collect();
@@ -106,7 +120,7 @@ fn together<O: Observer + Send>(
 }
 
 /// What shards are to do, the longest first: begun last it would be waited for.
-fn jobs<'j, O: Observer + Send>(shards: &'j mut [Shard<'_, O>]) -> Vec<Job<'j>> {
+fn jobs<'j, P: Pass>(shards: &'j mut [Shard<P>]) -> Vec<Job<'j>> {
     let mut all: Vec<_> = shards.iter_mut().collect();
     all.sort_by_key(|shard| Reverse(shard.inbox.refs.len()));
     all.into_iter().map(|shard| Box::new(|| shard.work()) as Job<'j>).collect()

@@ -35,7 +35,7 @@ pub(super) fn first_pass(
     let setup = context.setup;
     let mut forks: Vec<_> = (0..shards(seen.colours, context.workers)).filter_map(|_| objects.fork()).collect();
     let besides = Besides::bounds(context.options.start);
-    let shard = |objects| -> Result<Shard<'_, _>, SimError> {
+    let shard = |objects| -> Result<Shard<_>, SimError> {
         let observer = FirstPassObserver::new(Analysis::of_colours(seen.clone()), objects, setup.bindings);
         Ok(Shard::new(Watched::new(setup, choices, besides, observer)?))
     };
@@ -54,7 +54,10 @@ pub(super) fn first_pass(
     finish(all, router)
 }
 
-fn finish(shards: Vec<Shard<'_, FirstPassObserver<'_>>>, router: Router<'_>) -> Result<(Priced, Analysed), SimError> {
+fn finish(
+    shards: Vec<Shard<Watched<'_, FirstPassObserver<'_>>>>,
+    router: Router<'_>,
+) -> Result<(Priced, Analysed), SimError> {
     let (mut priced, mut analyses, mut names) = (None::<Priced>, Vec::new(), None);
     for shard in shards {
         let (mut part, mut observer, _) = shard.pass.finish()?;

@@ -187,7 +187,7 @@ fn look<'a, 'f: 'a>(
     let nodes: Vec<NodeId> = setup.bindings.iter().map(|s| s.node).collect();
     let cpus: Vec<u16> = setup.bindings.iter().map(|s| s.cpu).collect();
     let analysis = || Analysis::of_colours(analysis_setup(&setup, (&nodes, &cpus)));
-    let shard = |forks: &'a mut [Box<dyn Objects + 'f>]| -> Result<Shard<'_, _>, SimError> {
+    let shard = |forks: &'a mut [Box<dyn Objects + 'f>]| -> Result<Shard<_>, SimError> {
         let mut forks = forks.iter_mut().map(|objects| &mut **objects as &mut dyn Objects);
         let costs = Costs::new(Lookup::new(forks.next().expect("there are objects for each shard")));
         let analysis = forks.next().map(|objects| FirstPassObserver::new(analysis(), objects, setup.bindings));

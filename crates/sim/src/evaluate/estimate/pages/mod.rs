@@ -7,7 +7,9 @@ mod groups;
 
 use super::{Estimate, Looked, Seen, handover};
 use crate::SimError;
+use crate::blocks::NumberMap;
 use crate::engine::{Besides, Consumers};
+use crate::evaluate::batches::{Pass, Routes, Shard, replay};
 use crate::evaluate::first_pass::FirstPassObserver;
 use crate::evaluate::lookup::Lookup;
 use crate::evaluate::objects::FlatNames;
@@ -59,20 +61,18 @@ pub fn estimate_pages(
     let forks: Option<Vec<_>> = (0..LOTS * each).map(|_| objects.fork()).collect();
     let mut forks = forks.ok_or_else(refused)?;
     let analysis = || Analysis::of_colours(analysis_setup(&setup, (&nodes, &cpus)));
-    let mut lots = Vec::new();
+    let mut shards = Vec::new();
     for (lot, forks) in forks.chunks_mut(each).enumerate() {
         let (forks, rest) = forks.split_at_mut(tried);
         let mut analysis = rest.first_mut().map(|o| FirstPassObserver::new(analysis(), &mut **o, setup.bindings));
-        let mut replays = Vec::new();
-        for (small, objects) in pages.machines[lot].iter().zip(forks) {
+        for ((small, objects), clock) in pages.machines[lot].iter().zip(forks).zip(CLOCKS) {
             let watch = (Lookup::new(&mut **objects), analysis.take());
-            replays.push(pages.replay((lot, small), context, &choices, watch)?);
+            shards.push(Shard::new(Small { replay: pages.replay((lot, small), context, &choices, watch)?, clock }));
         }
-        lots.push(Lot::new(pages.together[lot].clone(), replays, &pages.census.pages[lot]));
     }
-    let mut pass = Pass::new(context, &pages.draw, (lots, objects));
-    pass.run(source)?;
-    let Found { mut estimate, looked, analysed, refs } = pass.finish(&pages, context, &choices)?;
+    let mut router = Router::new(context, &pages, objects);
+    replay(&mut *source.stream(0)?, &mut router, &mut shards, context.workers)?;
+    let Found { mut estimate, looked, analysed, refs } = router.finish(shards, context, &choices)?;
     if let Some(analysed) = analysed {
         let (candidates, untried) = changes::candidates(analysed, &looked[0], &pages, &options);
         let savings = changes::replay(&candidates, source, context, (&pages, &looked))?;
@@ -133,139 +133,128 @@ struct Found<'c> {
     refs: u64,
 }
 
-/// Replays of the pages of a lot, with caches of several capacities.
-struct Lot<'m, 'a> {
-    replays: Vec<Replay<'m, Grouped<'m>, GroupCosts<'a>>>,
-    together: Arc<Together>,
-    numbers: HashMap<u64, u64>,
-    /// By page, its references.
-    refs: Vec<u64>,
+/// A replay of the pages of a lot in caches of one capacity.
+struct Small<'m, 'a> {
+    replay: Replay<'m, Grouped<'m>, GroupCosts<'a>>,
+    /// See [`CLOCKS`].
+    clock: (u64, u64),
+}
+
+impl Pass for Small<'_, '_> {
+    fn block_reference(&mut self, r: &BlockReference) {
+        let (times, of) = self.clock;
+        self.replay.block_reference(&BlockReference { number: r.number * times / of, ..*r });
+    }
+    fn event(&mut self, event: &Event) {
+        self.replay.observer().event(event);
+    }
+}
+
+/// What is known of the pages of a lot besides.
+struct Lot {
+    numbers: NumberMap<u64>,
+    /// By page, its group and its references.
+    refs: Vec<(usize, u64)>,
     /// What the analysis wants to know of all references.
     overview: Overview,
 }
 
-impl<'m, 'a> Lot<'m, 'a> {
-    fn new(
-        together: Arc<Together>,
-        replays: Vec<Replay<'m, Grouped<'m>, GroupCosts<'a>>>,
-        counts: &HashMap<u64, u64>,
-    ) -> Lot<'m, 'a> {
-        let numbers: HashMap<u64, u64> = together.pages.iter().copied().zip(0..).collect();
-        let refs = together.pages.iter().map(|page| counts[page]).collect();
-        Lot { replays, refs, together, numbers, overview: Overview::default() }
-    }
-    /// Of each page its group and its references.
-    fn refs_of_pages(&self) -> impl Iterator<Item = (usize, u64)> {
-        let groups = self.together.pages.iter().map(|page| self.together.draw.group(*page).map_or(0, |(_, g)| g));
-        groups.zip(self.refs.iter().copied())
-    }
-    fn refs_of_groups(&self) -> Vec<u64> {
-        let mut sums = vec![0; self.together.groups()];
-        self.refs_of_pages().for_each(|(group, refs)| sums[group] += refs);
-        sums
+impl Lot {
+    fn new(together: &Together, counts: &HashMap<u64, u64>) -> Lot {
+        let numbers = together.pages.iter().copied().zip(0..).collect();
+        let group = |page| together.draw.group(page).map_or(0, |(_, group)| group);
+        let refs = together.pages.iter().map(|page| (group(*page), counts[page])).collect();
+        Lot { numbers, refs, overview: Overview::default() }
     }
 }
 
-/// A replay of the pages that were drawn and of those that are certain; what is recorded of others, locks and atomics, is left out.
-struct Pass<'m, 'a, 'o> {
+/// Sends on references to pages that were drawn and to those that are certain; what is recorded of others, locks and atomics, is left out.
+struct Router<'p> {
     front: Front,
-    draw: Arc<PageDraw>,
-    lots: Vec<Lot<'m, 'a>>,
-    objects: &'o dyn Objects,
+    pages: &'p Pages,
+    lots: [Lot; LOTS],
+    objects: &'p dyn Objects,
     /// Whether somebody looks for changes.
     analyses: bool,
     space_tags: Vec<u64>,
-    shift: u32,
     replayed: u64,
     /// References that those which were replayed stand for: the time of policies.
     time: u64,
 }
 
-impl<'m, 'a, 'o> Pass<'m, 'a, 'o> {
-    fn new(
-        context: &EvalContext<'_>,
-        draw: &Arc<PageDraw>,
-        (lots, objects): (Vec<Lot<'m, 'a>>, &'o dyn Objects),
-    ) -> Pass<'m, 'a, 'o> {
+impl Routes for Router<'_> {
+    #[inline]
+    fn reference(&mut self, r: &Merged, mut send: impl FnMut(usize, BlockReference)) {
+        let Router { front, pages, lots, analyses, replayed, time, .. } = self;
+        let (mut begins, mut locked) = (true, Locked::default());
+        pieces(front, &pages.draw, pages.shift, r, |lot, flat, beyond| {
+            *replayed += u64::from(begins);
+            *time += u64::from(pages.draw.stands_for(lot)) * u64::from(begins);
+            let Lot { numbers, overview, .. } = &mut lots[lot];
+            if *analyses && begins {
+                locked = overview.reference((r.thread, r.site), flat, r.op, r.weight);
+            }
+            let page_bytes = pages.draw.drawn.page_bytes();
+            let offset = flat & (page_bytes - 1);
+            let Some(page) = numbers.get(&(flat - offset)) else { return };
+            let (addr, number) = (page * page_bytes + offset, *time);
+            let (site, thread, op) = (r.site, r.thread, r.op);
+            let piece = BlockReference { addr, number, locked, size: beyond as u32 + 1, site, thread, op, begins };
+            let tried = pages.machines[lot].len();
+            (0..tried).for_each(|capacity| send(lot * tried + capacity, piece));
+            begins = false;
+        });
+    }
+
+    fn event(&mut self, event: &Event) {
+        if self.analyses {
+            let seen = (&*self.space_tags, self.objects);
+            self.lots.iter_mut().for_each(|lot| see(&mut lot.overview, event, seen));
+        }
+    }
+}
+
+impl<'p> Router<'p> {
+    fn new(context: &EvalContext<'_>, pages: &'p Pages, objects: &'p dyn Objects) -> Router<'p> {
         let setup = context.setup;
-        Pass {
+        Router {
             front: Front::new(setup.bindings),
-            draw: draw.clone(),
-            lots,
+            pages,
+            lots: [0, 1].map(|lot| Lot::new(&pages.together[lot], &pages.census.pages[lot])),
             objects,
             analyses: context.options.candidates_max > 0,
             space_tags: setup.bindings.iter().map(|b| tag(b.space)).collect(),
-            shift: setup.block_bytes.trailing_zeros(),
             replayed: 0,
             time: 0,
         }
     }
 
-    fn run(&mut self, source: &mut dyn Source) -> Result<(), SimError> {
-        let mut stream = source.stream(0)?;
-        while let Some(piece) = stream.pull()? {
-            piece.refs.iter().for_each(|r| self.reference(r));
-            if let Some((event, _)) = piece.event {
-                self.event(event);
-            }
-        }
-        Ok(())
-    }
-
-    fn event(&mut self, event: &Event) {
-        for lot in &mut self.lots {
-            lot.replays.iter_mut().for_each(|replay| replay.observer().event(event));
-            if self.analyses {
-                see(&mut lot.overview, event, (&self.space_tags, self.objects));
-            }
-        }
-    }
-
-    #[inline]
-    fn reference(&mut self, r: &Merged) {
-        let Pass { front, draw, lots, analyses, shift, replayed, time, .. } = self;
-        let (mut begins, mut locked) = (true, Locked::default());
-        pieces(front, draw, *shift, r, |lot, flat, beyond| {
-            *replayed += u64::from(begins);
-            *time += u64::from(draw.stands_for(lot)) * u64::from(begins);
-            let Lot { replays, together, numbers, overview, .. } = &mut lots[lot];
-            if *analyses && begins {
-                locked = overview.reference((r.thread, r.site), flat, r.op, r.weight);
-            }
-            let offset = flat & (together.bytes() - 1);
-            let Some(page) = numbers.get(&(flat - offset)) else { return };
-            let (addr, number) = (page * together.bytes() + offset, *time);
-            let (site, thread, op) = (r.site, r.thread, r.op);
-            let piece = BlockReference { addr, number, locked, size: beyond as u32 + 1, site, thread, op, begins };
-            for (replay, (times, of)) in replays.iter_mut().zip(CLOCKS) {
-                replay.block_reference(&BlockReference { number: number * times / of, ..piece });
-            }
-            begins = false;
-        });
-    }
-
     fn finish<'c>(
         self,
-        pages: &Pages,
+        shards: Vec<Shard<Small<'_, '_>>>,
         context: &EvalContext<'_>,
         choices: &'c [Choice],
     ) -> Result<Found<'c>, SimError> {
-        let Pass { front, draw, lots, analyses, replayed, time, .. } = self;
-        let (setup, one_in) = (context.setup, draw.drawn.one_in());
+        let Router { front, pages, lots: [drawn, sure], analyses, replayed, time, .. } = self;
+        let (setup, draw) = (context.setup, &pages.draw);
+        let one_in = draw.drawn.one_in();
         let all = u64::from(GROUPS) * u64::from(one_in);
         let refs = front.time + draw.left_out;
         let before = draw.certain.iter().map(|c| c.left_out);
-        let certain = Certain { refs: lots[1].refs_of_groups().into_iter().zip(before).collect(), all: refs };
-        let drawn_pages: Vec<_> = lots[0].refs_of_pages().collect();
+        let mut sums = vec![0; pages.together[1].groups()];
+        sure.refs.iter().for_each(|(group, refs)| sums[*group] += refs);
+        let certain = Certain { refs: sums.into_iter().zip(before).collect(), all: refs };
         let references =
-            References::new(drawn_pages.iter().copied(), (GROUPS, one_in), refs.saturating_sub(certain.sum()));
+            References::new(drawn.refs.iter().copied(), (GROUPS, one_in), refs.saturating_sub(certain.sum()));
         let seen = Seen { front: &front, colours: all, looked_at: u64::from(GROUPS), replayed };
         let handover = handover(setup.machine, setup.block_bytes);
         let (mut estimate, mut looked, mut analysed) = (None::<Estimate>, Vec::new(), Vec::new());
-        let Ok([drawn, sure]) = <[Lot<'_, '_>; LOTS]>::try_from(lots) else { unreachable!("there are two lots") };
+        let drawn_pages = drawn.refs;
         let mut overviews = [drawn.overview, sure.overview].into_iter();
-        for (i, (drawn, sure)) in drawn.replays.into_iter().zip(sure.replays).enumerate() {
-            let (drawn, sure) = (drawn.finish()?, sure.finish()?);
+        let mut of_drawn = shards;
+        let of_sure = of_drawn.split_off(pages.machines[0].len());
+        for (i, (drawn, sure)) in of_drawn.into_iter().zip(of_sure).enumerate() {
+            let (drawn, sure) = (drawn.pass.replay.finish()?, sure.pass.replay.finish()?);
             let cost = |number| drawn.observer.pages.get(&number).map_or(0.0, |cost| cost.as_f64());
             let costs: Vec<_> =
                 (0..).zip(&drawn_pages).map(|(number, (_, refs))| (cost(number), *refs as f64)).collect();

@@ -110,10 +110,9 @@ pub(super) fn replay(
     let mut runs = Vec::new();
     for (number, change) in changes.iter().enumerate() {
         for (lot, remedy) in change.remedies.iter().enumerate() {
-            for (capacity, remedy) in (0..looked.len()).zip(std::iter::repeat(remedy)) {
-                if let Some(remedy) = remedy {
-                    runs.push(((number, lot, capacity), run(lot, capacity, remedy)?));
-                }
+            let Some(remedy) = remedy else { continue };
+            for capacity in 0..looked.len() {
+                runs.push(((number, lot, capacity), run(lot, capacity, remedy)?));
             }
         }
     }

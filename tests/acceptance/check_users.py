@@ -110,6 +110,14 @@ def a_dataset_that_is_swapped_meanwhile(session):
         print(f"  {ROUNDS} rounds; status of each command: {table}")
 
 
+def last_process(count):
+    """The number of the newest process, after which there are so many before numbers begin anew."""
+    most = int(pathlib.Path("/proc/sys/kernel/pid_max").read_text())
+    while (last := int(pathlib.Path("/proc/loadavg").read_text().split()[-1])) + count >= most:
+        os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+    return last
+
+
 @check
 @alone
 def names_that_can_be_foreseen(session):
@@ -127,7 +135,7 @@ def names_that_can_be_foreseen(session):
         }.items():
             more = ("--", session.build() / "lu", "-n", "64", "-b", "8") if words[0] == "record" else ()
             for force in ((), ("--force",)) if words[0] not in ("compact", "record") else ((),):
-                first = int(pathlib.Path("/proc/loadavg").read_text().split()[-1])
+                first = last_process(count)
                 patterns = [f"{n}.{kind}" for n, kind in ((f".{name}", "PID.part"), (f".{name}", "PID.spill"), (name, "recording-PID"),
                                                           (name, "compacting-PID"), (name, "replaced-PID"))]
                 made = as_other(folder / "attacker", "links", first, count, victim, *(common / p for p in patterns))

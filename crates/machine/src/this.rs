@@ -8,7 +8,7 @@ use crate::model::{Machine, Unit};
 use crate::repair::{Change, repair};
 use crate::sections::{CacheGeometry, Caches, Hits, Measured, Misses, Sections};
 use crate::shape::Shape;
-use crate::topology::{MemoryNode, Topology};
+use crate::topology::{CpuCaches, MemoryNode, Topology};
 use homenode_base::{Cost, NodeId};
 
 /// A firmware distance (ACPI SLIT, local = 10) is no time. Assumed: local memory takes 80 ns and time is proportional to
@@ -48,12 +48,13 @@ impl Topology {
         let (write, _) = repair(&view.matrix(|q, j| view.write(q, j))?);
         let (write_back, _) = repair(&view.matrix(|q, j| view.write_back(q, j))?);
         let (caches, misses) = (view.caches(&read), view.misses(&read)?);
+        let sources = view.sources(&changes, caches.as_ref());
         let hits = measured.and_then(Measured::hits).map(|shared| Hits { shared });
         let sections = Sections { caches, misses, hits, measured: measured.cloned(), ..Sections::default() };
         let machine = Machine {
             name: "this".into(),
             title: self.title(measured.is_some()),
-            sources: view.sources(&changes),
+            sources,
             unit: Unit::Picoseconds,
             shape: Shape {
                 cores: self.nodes.iter().map(|n| u16::try_from(n.cpus.len()).unwrap_or(u16::MAX)).collect(),
@@ -220,7 +221,7 @@ impl<'a> View<'a> {
         CacheGeometry { bytes: level.bytes / u64::from(level.ways) * u64::from(ways), ways }
     }
 
-    fn sources(&self, changes: &[Change]) -> Vec<String> {
+    fn sources(&self, changes: &[Change], caches: Option<&Caches>) -> Vec<String> {
         let mut sources: Vec<String> = match self.measured {
             Some(m) => {
                 let mut lines = vec![format!("latencies and write bandwidths measured {}: {}", m.when, m.how)];
@@ -238,8 +239,9 @@ impl<'a> View<'a> {
             "page copy and cache-to-cache transfers assumed as on the machine two-socket, in proportion to latency"
                 .to_owned(),
         );
-        if let (Some(part), Some(caches)) = (self.measured.and_then(Measured::level_part), self.topology.caches) {
-            let (has, found) = (caches.shared, self.found(caches.shared));
+        let part = self.measured.and_then(Measured::level_part);
+        if let (Some(part), Some(CpuCaches { shared: has, .. }), Some(found)) = (part, self.topology.caches, caches) {
+            let found = found.shared;
             sources.push(format!(
                 "last level: of loads at random in as much memory as it is large {:.0} % were no misses, so {} of its {} ways \
                  ({} of {} KiB) are taken for its size; others use the rest, or it does not keep what was used last",

@@ -123,6 +123,10 @@ fn a_last_level_is_as_large_as_was_found_of_it() {
         measured.level_ps = whole(level);
         assert_eq!(size(&topology, &measured), found, "{level}");
     }
+    let mut odd = topology.clone();
+    odd.caches = odd.caches.map(|c| CpuCaches { shared: CacheGeometry { bytes: 16 << 20, ways: 0 }, ..c });
+    let odd = odd.machine(Some(&measured)).expect("a machine").machine;
+    assert!(odd.sections.caches.is_none() && !odd.sources.iter().any(|s| s.starts_with("last level")), "no such cache");
     measured.level_ps = Some(table(&[&[40, 9, 9], &[100, 9, 9]]));
     assert_eq!(size(&topology, &measured), (6, 6, true), "three quarters and nothing");
     measured.hit_overlapped_ps = whole(100);

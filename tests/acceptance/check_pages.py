@@ -77,7 +77,8 @@ def changes_of_a_program_and_its_clean_twin_from_some_pages(session):
         program = source(session, f"quick-{own}", PARTS, flags=(f"-DOWN={own}",))
         dataset = session.path(f"pages/changes-{own}.hnt")
         dataset.parent.mkdir(parents=True, exist_ok=True)
-        session.run("record", "-q", "--force", "--sample", "1/16", "-o", dataset, "--", program)
+        # At addresses that are the same each time, so are the pages that are drawn: one range in twenty holds nothing.
+        session.run("record", "-q", "--force", "--sample", "1/16", "-o", dataset, "--", "setarch", "-R", program)
         changes = session.json("report", dataset, "--json")["changes"]
         text = session.run("report", dataset, "-q").stdout.replace("\n  ", " ")
         expect(session.json("report", dataset, "--quick", "--json")["changes"] is None, "an estimate alone")
@@ -87,7 +88,7 @@ def changes_of_a_program_and_its_clean_twin_from_some_pages(session):
             expect("Changes: none of who initialises, keeps or copies an object was found" in text, text)
             continue
         # Another run, of which other threads may come first here and there.
-        judge(changes, whole, text, 0.01, 0.15)
+        judge(changes, whole, text, 0.03, 0.3)
 
 
 @check

@@ -28,6 +28,7 @@ pub(super) fn network() -> Network {
         link: 2000,
         latency: 0,
         packet_bytes: 4096,
+        piece_bytes: 32,
         header_bytes: 16,
         host_overhead: 600,
         occupancy: 1000,
@@ -55,6 +56,7 @@ pub(super) fn build(name: &str, set: &str, network: Network) -> Machine {
         title: format!("16 processors of 200 MHz in 4 nodes, communication {set}"),
         sources: vec![
             "caches, buses, links, TLB and diffs: Bilas and Singh, section 1.3.1; host overhead, occupancy, I/O bus, interrupts: table 1.1".into(),
+            "a packet is on its next bus or link after its first line: section 1.4.2 says that its cluster does so; table 1.5 has 46 us for 4 KB at 96 MB/s".into(),
             "memory 100 cycles, handlers, 50 cycles a processor for the shoot-down, a twin's word 10 cycles: our choice, the paper has none".into(),
             "costs of references: memory, and a word from another node; read by the placement commands only".into(),
         ],

@@ -77,6 +77,11 @@ impl Fabric {
             self.bus(self.io(self.wire(out, from, to, bytes), to, bytes), to, bytes)
         })
     }
+    /// Packets from the memory of a node into that of another which asked the network interface of the first for them.
+    pub(crate) fn answer(&self, from: u16, to: u16, bytes: u64) -> impl Iterator<Item = Path> + '_ {
+        let whole = self.net.fetch_whole;
+        self.deposit(from, to, bytes).map(move |path| if whole { path.whole_until(Part::Out as usize) } else { path })
+    }
     /// A request from the memory of a node to the network interface of another.
     pub(crate) fn request(&self, from: u16, to: u16, bytes: u64) -> Path {
         let bytes = self.net.header_bytes + bytes;
@@ -98,6 +103,19 @@ impl Fabric {
     pub(crate) fn round_trip(&self) -> u64 {
         self.request(0, 0, 8).cycles() + self.deposit(0, 0, 8).map(|p| p.cycles()).sum::<u64>()
     }
+}
+
+/// Cycles without contention from the beginning of a message of so many bytes until they are in the memory of another node.
+pub fn message_cycles(net: &Network, bytes: u64) -> u64 {
+    let fabric = Fabric::new(net.clone());
+    net.host_overhead + fabric.deposit(0, 1, bytes).map(|p| p.cycles()).sum::<u64>()
+}
+
+/// Cycles without contention until so many bytes are here that the network interface of another node was asked for.
+pub fn fetch_cycles(net: &Network, bytes: u64) -> u64 {
+    let fabric = Fabric::new(net.clone());
+    let answer = fabric.answer(1, 0, bytes).map(|p| p.cycles()).sum::<u64>();
+    net.host_overhead + fabric.request(0, 1, crate::host::REQUEST_BYTES).cycles() + answer
 }
 
 fn clamp(cycles: u64) -> u32 {

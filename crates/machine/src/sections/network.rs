@@ -49,6 +49,9 @@ pub struct Network {
     /// Bytes of a packet that a bus or link hands on while the rest follows (cut-through); 0: all of them (store and forward).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub piece_bytes: u64,
+    /// Whether a network interface that answers a fetch has all of a packet before it sends it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fetch_whole: bool,
     /// Bytes of a packet beside them.
     pub header_bytes: u64,
     /// A message at the processor that sends it.
@@ -82,6 +85,9 @@ pub struct Handlers {
     pub protect: [u64; 2],
     /// Each other processor of the node at such a call.
     pub shootdown: u64,
+    /// Percent that such a call takes longer for each other one of the node at the same time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub concurrent: u64,
     /// A word of 4 bytes of a twin.
     pub twin: u64,
     /// A word of 4 bytes that is compared for a diff, and one that is in it; that one again where it is applied.
@@ -111,6 +117,7 @@ impl Section for Network {
             ("handlers.notices", h.notices[0].max(h.notices[1])),
             ("handlers.protect", h.protect[0].max(h.protect[1])),
             ("handlers.shootdown", h.shootdown),
+            ("handlers.concurrent", h.concurrent),
             ("handlers.twin", h.twin),
             ("handlers.diff", h.diff[0].max(h.diff[1])),
         ];

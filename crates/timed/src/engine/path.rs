@@ -55,6 +55,12 @@ impl Path {
         self.len += 1;
         self
     }
+    /// The same way, on which a message is at stage `end` and those before it only when all of it is through the one before.
+    #[must_use]
+    pub fn whole_until(mut self, end: usize) -> Path {
+        self.stages.iter_mut().take(end).for_each(|s| s.head = s.cycles);
+        self
+    }
     /// The stages.
     #[inline]
     pub fn stages(&self) -> &[Stage] {
@@ -62,7 +68,8 @@ impl Path {
     }
     /// Cycles without contention.
     pub fn cycles(&self) -> u64 {
-        let step = |(head, tail): (u64, u64), s: &Stage| (head + u64::from(s.head), tail.max(head + u64::from(s.cycles)));
+        let step =
+            |(head, tail): (u64, u64), s: &Stage| (head + u64::from(s.head), tail.max(head + u64::from(s.cycles)));
         let (head, tail) = self.stages().iter().fold((0, 0), step);
         head.max(tail)
     }

@@ -3,12 +3,14 @@
  * neighbours in the queue, which different threads render at one time, share the lines of the image.
  *
  * Compiled with HN_RAY_IDS=1 every ray, mirrored ones and those towards the light included, first takes a number of its own under
- * one lock, as the program of SPLASH-2 does; what is better for nodes that share no memory does without.
+ * one lock, as the program of SPLASH-2 does; what is better for nodes that share no memory does without. With HN_RECKONED=1 who takes
+ * which tile is reckoned (reckon.h) from four pixels of each.
  *
  * A pixel depends on its place alone, so the image does not depend on the thread count. The self-check: a sample of pixels
  * is traced again without the tree, sphere by sphere; every pixel was rendered once, and the image holds what was rendered; no
  * number of a ray is missing or was given twice. */
 #include "hn_workload.h"
+#include "reckon.h"
 
 #ifndef HN_RAY_IDS
 #define HN_RAY_IDS 0
@@ -61,6 +63,10 @@ struct raytrace {
     hn_barrier barrier;
     hn_lock lock; /* of taken */
     size_t taken; /* tiles */
+#if HN_RECKONED
+    uint32_t *costs;    /* of tiles */
+    uint16_t *taken_by; /* thread */
+#endif
     struct ids *ids; /* with HN_RAY_IDS */
     struct sphere *spheres;
     struct box *boxes;
@@ -167,6 +173,9 @@ static bool enters(const struct box *box, const struct ray *ray, double before) 
     return in <= out;
 }
 
+/* Boxes that the calling thread has looked at, with HN_RECKONED. */
+static __thread uint32_t looked_at;
+
 static struct hit nearest_in_tree(const struct raytrace *s, const struct ray *ray) {
     struct hit best = {HUGE_VAL, NOTHING};
     uint32_t stack[STACK], depth = 0;
@@ -174,6 +183,8 @@ static struct hit nearest_in_tree(const struct raytrace *s, const struct ray *ra
     while (depth > 0) {
         uint32_t number = stack[--depth];
         const struct box *box = &s->boxes[number];
+        if (HN_RECKONED)
+            looked_at++;
         if (!enters(box, ray, best.distance))
             continue;
         for (uint32_t i = box->first; i < box->first + box->count; i++)
@@ -269,12 +280,42 @@ static void render_tile(struct raytrace *s, struct part *part, size_t tile) {
         }
 }
 
-static void render(struct raytrace *s, struct part *part) {
+#if HN_RECKONED
+/* What each tile is expected to take; then one thread reckons who takes it. Ends with a barrier. */
+static void foresee(struct raytrace *s, unsigned t, unsigned threads) {
+    size_t across = (s->n + TILE - 1) / TILE, all = across * across;
+    for (size_t tile = t; tile < all; tile += threads) {
+        size_t top = tile / across * TILE, left = tile % across * TILE;
+        looked_at = 0;
+        for (size_t i = 1; i < TILE; i += TILE / 2)
+            for (size_t j = 1; j < TILE; j += TILE / 2)
+                pixel(s, nearest_in_tree, top + i, left + j);
+        s->costs[tile] = 10 * (TILE * TILE / 4) * looked_at;
+    }
+    hn_barrier_wait(&s->barrier);
+    if (t == 0)
+        reckon(s->costs, &all, all, 1, threads, s->taken_by);
+    hn_barrier_wait(&s->barrier);
+}
+
+/* The first tile from this one on that the thread is to take. */
+static size_t foreseen(const struct raytrace *s, size_t tile, size_t all, unsigned t) {
+    while (tile < all && s->taken_by[tile] != t)
+        tile++;
+    return tile;
+}
+#endif
+
+static void render(struct raytrace *s, struct part *part, unsigned t) {
     size_t across = (s->n + TILE - 1) / TILE;
-    for (;;) {
+    (void)t;
+    for (size_t next = 0;; next++) {
         hn_lock_acquire(&s->lock);
         size_t tile = s->taken++;
         hn_lock_release(&s->lock);
+#if HN_RECKONED
+        tile = next = foreseen(s, next, across * across, t);
+#endif
         if (tile >= across * across)
             return;
         render_tile(s, part, tile);
@@ -305,9 +346,12 @@ static void work(unsigned t, unsigned threads, void *shared) {
         make_box(s, 0, (uint32_t)s->count);
     }
     hn_barrier_wait(&s->barrier);
+#if HN_RECKONED
+    foresee(s, t, threads);
+#endif
     hn_phase_end("initialise");
     hn_phase_begin("render");
-    render(s, part);
+    render(s, part, t);
     if (HN_RAY_IDS) {
         part->rays = rays;
         part->numbers = numbers;
@@ -352,6 +396,11 @@ int main(int argc, char **argv) {
         s->ids->next = 0;
         hn_lock_init(&s->ids->lock);
     }
+#if HN_RECKONED
+    size_t tiles = (o.n + TILE - 1) / TILE * ((o.n + TILE - 1) / TILE);
+    s->costs = hn_shared_alloc("costs", tiles * sizeof(uint32_t));
+    s->taken_by = hn_shared_alloc("takers", tiles * sizeof(uint16_t));
+#endif
     hn_lock_init(&s->lock);
     hn_barrier_init(&s->barrier, o.threads);
     hn_run(o.threads, work, s);
@@ -365,6 +414,10 @@ int main(int argc, char **argv) {
     }
     ok = ok && (!HN_RAY_IDS || numbered(s, o.threads));
     int status = hn_result(&program, &o, ok && rendered == o.n * o.n && sum == checksum, checksum);
+#if HN_RECKONED
+    hn_shared_free(s->taken_by);
+    hn_shared_free(s->costs);
+#endif
     if (HN_RAY_IDS)
         hn_shared_free(s->ids);
     hn_shared_free(s->image);

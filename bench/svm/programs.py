@@ -124,7 +124,7 @@ class Bench:
 
 
 def done(words, **options):
-    """Runs a command; a failure stops the bench with its last line."""
+    """Runs a command, and returns what it printed; a failure stops the bench with its last line."""
     try:
         ended = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
     except OSError as why:
@@ -132,6 +132,7 @@ def done(words, **options):
     if ended.returncode:
         said = (ended.stdout + ended.stderr).strip().splitlines()
         sys.exit(f"bench: {' '.join(map(str, words))}: status {ended.returncode}: {said[-1] if said else ''}")
+    return ended.stdout
 
 
 def busy():

@@ -374,9 +374,12 @@ def cells_take_fewer_locks(session):
 
 @check
 def variants_agree_on_nodes(session):
-    """Water in three variants and the ray tracer in two print one result each: with pthreads and on 1, 2 and 4 nodes, base and nil."""
-    built = session.build("gcc", only="water water_gathered water_spatial raytrace raytrace_ids", hooks=False)
-    for names, words in ((("water", "water_gathered", "water_spatial"), ("-n", "125", "-i", "10")), (("raytrace", "raytrace_ids"), ("-n", "40"))):
+    """Variants of a program print one result: with pthreads and on 1, 2 and 4 nodes, base and nil."""
+    variants = {("water", "water_gathered", "water_spatial"): ("-n", "125", "-i", "10"), ("raytrace", "raytrace_ids"): ("-n", "40"),
+                ("barnes", "barnes_rebuild", "barnes_spatial"): ("-n", "512"), ("volrend", "volrend_balanced"): ("-n", "16"),
+                ("fft", "fft_staggered", "fft_balanced"): ("-n", "1024")}
+    built = session.build("gcc", only=" ".join(name for names in variants for name in names), hooks=False)
+    for names, words in variants.items():
         sums = set()
         for name in names:
             for threads in ("1", "2", "4"):

@@ -129,8 +129,13 @@ def other_sizes(session):
 
 @check
 def fewer_tiles_are_taken_if_dealt_in_turn(session):
-    """The renderer of volumes, by the reckoning of who is free: the same each time, and less is taken from others if tiles are dealt in turn."""
-    folder = session.build("gcc", "-O2", "-DHN_RECKONED=1", only="volrend volrend_balanced", hooks=False)
+    """By the reckoning of who is free: no other results; the renderer of volumes takes the same from others each time, less if tiles are dealt in turn."""
+    rays = ("raytrace", "raytrace_ids")
+    folder = session.build("gcc", "-O2", "-DHN_RECKONED=1", only=" ".join(("volrend", "volrend_balanced", *rays)), hooks=False)
+    free = session.build("gcc", "-O2", hooks=False)
+    for name, words in [(name, ("-n", n, "-p", "5")) for name in rays for n in ("1", "9", "40")] + [("volrend", ("-n", "12", "-p", "5"))]:
+        sums = {result(place / name, *words) for place in (folder, free)}
+        expect(len(sums) == 1, f"{name} {shown(words)}: who takes what changes no result: {sums}")
     taken = {}
     for name in ("volrend", "volrend_balanced"):
         words = [folder / name, "-v", "-p", "16"]

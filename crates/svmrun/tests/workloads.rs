@@ -94,8 +94,3 @@ fn ssort() {
 fn volrend() {
     verifies("volrend");
 }
-
-#[test]
-fn volrend_balanced() {
-    verifies_as("volrend", &["-DHN_BALANCED=1"]);
-}

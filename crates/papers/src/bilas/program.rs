@@ -42,7 +42,7 @@ macro_rules! source {
 }
 
 /// In the order of table 1.2, and behind each its other versions.
-pub(super) static LIST: [Listed; 15] = [
+pub(super) static LIST: [Listed; 14] = [
     Listed {
         name: "fft",
         simulated: Some("FFT"),
@@ -166,7 +166,7 @@ pub(super) static LIST: [Listed; 15] = [
     },
     Listed {
         name: "raytrace",
-        simulated: None,
+        simulated: Some("Raytrace"),
         measured: Some("Raytrace"),
         emulated: None,
         source: source!("raytrace.c"),
@@ -174,17 +174,6 @@ pub(super) static LIST: [Listed; 15] = [
         phase: "render",
         sizes: ["-s XS -n 48", "-s XS", "-s S"],
         stands: "spheres, and one queue of tiles; no lock for numbers of rays",
-    },
-    Listed {
-        name: "raytrace_ids",
-        simulated: Some("Raytrace"),
-        measured: None,
-        emulated: None,
-        source: source!("raytrace.c"),
-        defines: &["-DHN_RAY_IDS=1"],
-        phase: "render",
-        sizes: ["-s XS -n 48", "-s XS", "-s S"],
-        stands: "spheres, and one queue of tiles; each ray takes a number under a lock",
     },
     Listed {
         name: "barnes",

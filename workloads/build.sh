@@ -44,6 +44,8 @@ one water_spatial water.c "$@" -DHN_SPATIAL=1
 one mp3d mp3d.c "$@"
 one raytrace raytrace.c "$@"
 one raytrace_ids raytrace.c "$@" -DHN_RAY_IDS=1
+one volrend volrend.c "$@"
+one volrend_balanced volrend.c "$@" -DHN_BALANCED=1
 # Programs of Bolosky's thesis.
 one e_fft thesis/e_fft.c "$@"
 one e_simp thesis/epex.c "$@"

@@ -51,6 +51,8 @@ PROGRAMS = {
     "ocean": Program(("steps",), "-s M -i 20", "-s M -i 10", "Ocean-rowwise"),
     "raytrace": Program(("render",), "-s M -n 192", "-s S", "Raytrace"),
     "raytrace_ids": Program(("render",), "-s M -n 192", "-s S -n 96", None),
+    "volrend": Program(("render",), "-s M -i 8", "-s S", None),
+    "volrend_balanced": Program(("render",), "-s M -i 8", "-s S", "Volrend-stealing"),
 }
 # Built otherwise than `build.sh` has it: the paper's Ocean is cut into strips of rows.
 FLAGS = {"ocean": "-DHN_STRIPS=1"}

@@ -112,12 +112,29 @@ def other_sizes(session):
     for name in ("p_qsort", "p_matmult", "p_gauss", "cholesky", "chip", "m_fft", "m_simple", "m_weather", "m_speech"):
         sums = {result(folder / name, "-r", seed, "-p", "5") for seed in ("1", "2", "3")}
         expect(len(sums) == 1, f"{name}: who does what changes no result: {sums}")
+    for n in ("8", "30"):
+        sums = {result(folder / name, "-n", n, "-p", "16") for name in ("volrend", "volrend_balanced")}
+        expect(len(sums) == 1, f"volrend, edge {n}: {sums}")
     small = {"fft": "16", "gauss": "2", "matmult": "1", "em3d": "16", "bfs": "2", "water": "27", "water_spatial": "27", "mp3d": "64",
              "raytrace": "1", "raytrace_ids": "1", "barnes": "512", "e_fft": "4", "e_simp": "3", "e_hyd": "3", "e_nasa": "3", "gauss_bands": "2",
              "sorbyr": "3", "sorbyc": "3", "matmult_timed": "1", "plytrace": "20", "cholesky": "2", "p_gauss": "2",
              "p_matmult": "1", "p_life": "3", "m_fft": "4", "m_simple": "4", "m_weather": "4", "m_speech": "4"}
     for name, n in small.items():
         result(folder / name, "-n", n, "-p", "16")
+
+
+@check
+def fewer_tiles_are_taken_if_dealt_in_turn(session):
+    """The renderer of volumes, by the reckoning of who is free: the same each time, and less is taken from others if tiles are dealt in turn."""
+    folder = session.build("gcc", "-O2", "-DHN_RECKONED=1", only="volrend volrend_balanced", hooks=False)
+    taken = {}
+    for name in ("volrend", "volrend_balanced"):
+        words = [folder / name, "-v", "-p", "16"]
+        said = {tail(subprocess.run(words, capture_output=True, text=True, timeout=300).stderr, 1) for _ in range(3)}
+        expect(len(said) == 1, f"{shown(words)}: {said}")
+        taken[name] = int(re.fullmatch(r"taken from others (\d+) of 800 tiles", said.pop().strip())[1])
+    expect(0 < taken["volrend_balanced"] < taken["volrend"] / 1.3, f"{taken}")
+    print(f"  of 800 tiles, 16 threads: {taken}")
 
 
 @slow_check

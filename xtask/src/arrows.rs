@@ -71,6 +71,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "sim",
             "realign",
             "timed",
+            "hlrc",
+            "cluster",
             "study",
             "sweep",
             "sys",

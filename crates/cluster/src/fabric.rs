@@ -1,5 +1,5 @@
 //! The way of a message: buses, network interfaces and links, each a server that takes what comes in order of arrival (Bilas and Singh,
-//! sections 1.3.1 and 1.3.6). A packet goes on when a stage has all of it.
+//! sections 1.3.1 and 1.3.6). A packet is at its next stage when its first piece is through (section 1.4.2), or all of it.
 use homenode_machine::Network;
 use homenode_timed::engine::Path;
 
@@ -43,17 +43,22 @@ impl Fabric {
     }
 
     fn bus(&self, path: Path, node: u16, bytes: u64) -> Path {
-        let cycles = self.net.arbitration + Network::cycles(bytes, self.net.bus);
-        path.through(Fabric::server(node, Part::Bus), clamp(cycles))
+        self.crossed(path, (node, Part::Bus), (self.net.arbitration, self.net.bus), bytes)
     }
     fn io(&self, path: Path, node: u16, bytes: u64) -> Path {
-        path.through(Fabric::server(node, Part::Io), clamp(Network::cycles(bytes, self.net.io)))
+        self.crossed(path, (node, Part::Io), (0, self.net.io), bytes)
+    }
+    /// A bus or link that so many bytes cross at a rate, after something before them; what follows begins with their first piece, or with all.
+    fn crossed(&self, path: Path, (node, part): (u16, Part), (before, rate): (u64, u64), bytes: u64) -> Path {
+        let cycles = |bytes| clamp(before + Network::cycles(bytes, rate));
+        let piece = if self.net.piece_bytes == 0 { bytes } else { bytes.min(self.net.piece_bytes) };
+        path.cut_through(Fabric::server(node, part), cycles(bytes), cycles(piece))
     }
     /// Out of a node's network interface into another's.
     fn wire(&self, path: Path, from: u16, to: u16, bytes: u64) -> Path {
         let occupancy = clamp(self.net.occupancy);
-        path.through(Fabric::server(from, Part::Out), occupancy)
-            .through(Fabric::server(from, Part::Link), clamp(Network::cycles(bytes, self.net.link)))
+        let out = path.through(Fabric::server(from, Part::Out), occupancy);
+        self.crossed(out, (from, Part::Link), (0, self.net.link), bytes)
             .delay(clamp(self.net.latency))
             .through(Fabric::server(to, Part::In), occupancy)
     }
@@ -71,6 +76,11 @@ impl Fabric {
             let out = self.io(self.bus(Path::default(), from, bytes), from, bytes);
             self.bus(self.io(self.wire(out, from, to, bytes), to, bytes), to, bytes)
         })
+    }
+    /// Packets from the memory of a node into that of another which asked the network interface of the first for them.
+    pub(crate) fn answer(&self, from: u16, to: u16, bytes: u64) -> impl Iterator<Item = Path> + '_ {
+        let whole = self.net.fetch_whole;
+        self.deposit(from, to, bytes).map(move |path| if whole { path.whole_until(Part::Out as usize) } else { path })
     }
     /// A request from the memory of a node to the network interface of another.
     pub(crate) fn request(&self, from: u16, to: u16, bytes: u64) -> Path {
@@ -93,6 +103,19 @@ impl Fabric {
     pub(crate) fn round_trip(&self) -> u64 {
         self.request(0, 0, 8).cycles() + self.deposit(0, 0, 8).map(|p| p.cycles()).sum::<u64>()
     }
+}
+
+/// Cycles without contention from the beginning of a message of so many bytes until they are in the memory of another node.
+pub fn message_cycles(net: &Network, bytes: u64) -> u64 {
+    let fabric = Fabric::new(net.clone());
+    net.host_overhead + fabric.deposit(0, 1, bytes).map(|p| p.cycles()).sum::<u64>()
+}
+
+/// Cycles without contention until so many bytes are here that the network interface of another node was asked for.
+pub fn fetch_cycles(net: &Network, bytes: u64) -> u64 {
+    let fabric = Fabric::new(net.clone());
+    let answer = fabric.answer(1, 0, bytes).map(|p| p.cycles()).sum::<u64>();
+    net.host_overhead + fabric.request(0, 1, crate::host::REQUEST_BYTES).cycles() + answer
 }
 
 fn clamp(cycles: u64) -> u32 {

@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 /// Bytes of a word of the protocol.
 const WORD_BYTES: u64 = 8;
 /// Bytes of a request (O8 of the model).
-const REQUEST_BYTES: u64 = 32;
+pub(crate) const REQUEST_BYTES: u64 = 32;
 /// Words of 4 bytes in one of the protocol's.
 const HALVES: u64 = 2;
 
@@ -210,7 +210,8 @@ impl Host for Thread {
     fn allow(&self, pages: Range<u32>, access: Access) {
         let (h, node) = (&self.world.net.handlers, self.node());
         let others = u64::from(node.cluster.threads) - 1;
-        let cycles = h.protect[0] + h.protect[1] * u64::from(pages.end - pages.start) + h.shootdown * others;
+        let alone = h.protect[0] + h.protect[1] * u64::from(pages.end - pages.start) + h.shootdown * others;
+        let cycles = alone + alone * h.concurrent * node.protects(self.world.moment(), alone) / 100;
         self.work(cycles, |w| &mut w.protection);
         node.counts.borrow_mut().protections += 1;
         for page in pages {

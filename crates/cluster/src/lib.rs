@@ -24,6 +24,7 @@ mod what_if;
 mod world;
 
 pub use error::ClusterError;
+pub use fabric::{fetch_cycles, message_cycles};
 pub use row::{AtNode, Counts, InPhase, Interrupts, PageWaits, Row, Server, SyncWaits, Work};
 pub use run::{Bound, Question, run};
 pub use what_if::{NAMED, Named, PARAMETERS, Parameter, WhatIf};

@@ -27,7 +27,10 @@ pub(crate) fn phases(done: &Simulated<System>) -> Vec<InPhase> {
 /// The processor that has most cycles of computing and of misses inside the node, and these.
 pub(crate) fn most_work(bindings: &[ThreadBinding], times: &[Times]) -> (u16, u64) {
     let by_processor = sums(bindings, times, |processor| processor, |t| t.instructions + t.private);
-    by_processor.into_iter().max_by_key(|(processor, cycles)| (*cycles, std::cmp::Reverse(*processor))).unwrap_or_default()
+    by_processor
+        .into_iter()
+        .max_by_key(|(processor, cycles)| (*cycles, std::cmp::Reverse(*processor)))
+        .unwrap_or_default()
 }
 
 /// Waiting for pages by node, of so many with so many processors each.
@@ -36,7 +39,12 @@ pub(crate) fn node_data(bindings: &[ThreadBinding], times: &[Times], (nodes, eac
     (0..nodes).map(|node| by_node.get(&node).copied().unwrap_or(0)).collect()
 }
 
-fn sums(bindings: &[ThreadBinding], times: &[Times], place: impl Fn(u16) -> u16, of: fn(&Times) -> u64) -> HashMap<u16, u64> {
+fn sums(
+    bindings: &[ThreadBinding],
+    times: &[Times],
+    place: impl Fn(u16) -> u16,
+    of: fn(&Times) -> u64,
+) -> HashMap<u16, u64> {
     let mut all: HashMap<u16, u64> = HashMap::new();
     for (b, t) in bindings.iter().zip(times) {
         *all.entry(place(b.node.0)).or_default() += of(t);

@@ -178,7 +178,7 @@ impl AtNode {
 pub struct PageWaits {
     /// Flat address of its first byte.
     pub flat: u64,
-    /// Its home; none if no node touched it.
+    /// Home; none if no node touched it.
     pub home: Option<u16>,
     /// What happened to it, by node.
     pub nodes: Vec<AtNode>,

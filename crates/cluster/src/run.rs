@@ -6,7 +6,7 @@ use crate::phases::{most_work, node_data, phases};
 use crate::row::{Counts, Interrupts, Row, Server, Work};
 use crate::sequential;
 use crate::system::System;
-use crate::what_if::{Named, WhatIf};
+use crate::what_if::{Named, PREFETCH, WhatIf};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
@@ -55,10 +55,10 @@ pub struct Bound<'d> {
     what_ifs: Vec<WhatIf>,
 }
 
-impl Bound<'_> {
+impl<'d> Bound<'d> {
     /// A copy of the recording's binding for a cluster of which some things are others. Speedups stay over one processor of the machine as it is.
     #[must_use]
-    pub fn with(&self, what_ifs: &[WhatIf]) -> Bound<'_> {
+    pub fn with(&self, what_ifs: &[WhatIf]) -> Bound<'d> {
         Bound {
             data: self.data,
             bindings: self.bindings.clone(),
@@ -150,7 +150,8 @@ fn run_boxed<'g>(
     let Bound { data, bindings, options, pages, slots, .. } = bound;
     let (mut net, mut step) = (bound.net.clone(), *step);
     bound.what_ifs.iter().for_each(|w| w.apply(&mut net, &mut step));
-    let local_faults = bound.what_ifs.iter().any(|w| matches!(w, WhatIf::Named(Named::LocalFaults)));
+    let has = |named| bound.what_ifs.iter().any(|w| matches!(w, WhatIf::Named(n) if *n == named));
+    let local_faults = has(Named::LocalFaults);
     let mut cluster = Cluster {
         me: NodeId(0),
         nodes: bound.nodes,
@@ -164,10 +165,10 @@ fn run_boxed<'g>(
         inbox: 0,
         slots: (slots.len() as u32).max(1),
         exclusive: false,
-        prefetch: 0,
-        migrate: false,
-        sorted: false,
-        tickets: false,
+        prefetch: if has(Named::Prefetch) { PREFETCH } else { 0 },
+        migrate: has(Named::Migrate),
+        sorted: has(Named::Sorted),
+        tickets: has(Named::Tickets),
         extra: 0,
     };
     cluster.inbox = cluster.least_inbox();

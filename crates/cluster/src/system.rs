@@ -99,7 +99,7 @@ impl System {
         let of = |barriers: bool| self.slot_waits.iter().filter(|s| s.0 == barriers).map(|s| s.1).sum();
         [of(false), of(true)]
     }
-    /// The same in a phase of the program.
+    /// Cycles spent on locks, and on barriers, in a phase of the program.
     pub(crate) fn synchronised_in(&self, phase: usize) -> [u64; 2] {
         self.phase_waits.get(phase).copied().unwrap_or_default()
     }

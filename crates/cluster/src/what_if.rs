@@ -68,13 +68,31 @@ pub enum Named {
     NoProtect,
     /// Twins and diffs are made and applied in no time.
     NoDiffs,
+    /// Interrupts go to the processors of a node in turn (Bilas and Singh, section 1.3.1).
+    RoundRobin,
+    /// Pages come with the one that is fetched (section 1.5.1).
+    Prefetch,
+    /// Pages are given up in their order (section 1.5.1).
+    Sorted,
+    /// Threads of a node have a lock in the order in which they asked (section 1.5.1).
+    Tickets,
+    /// Homes move to nodes that alone write.
+    Migrate,
 }
 
+/// Pages that come with one: the study's choice (section 1.5.1).
+pub(crate) const PREFETCH: u8 = 4;
+
 /// Names of counterfactuals that are no parameter's, and what they mean.
-pub const NAMED: [(&str, &str, Named); 3] = [
+pub const NAMED: [(&str, &str, Named); 8] = [
     ("local-faults", "pages of other nodes are there when they are touched", Named::LocalFaults),
     ("no-protect", "pages are protected in no time", Named::NoProtect),
     ("no-diffs", "twins and diffs are made and applied in no time", Named::NoDiffs),
+    ("round-robin", "interrupts go to the processors of a node in turn", Named::RoundRobin),
+    ("prefetch", "four pages come with one that is fetched, by steps with remote fetches", Named::Prefetch),
+    ("sorted", "pages that notices name are given up in the order of pages", Named::Sorted),
+    ("tickets", "threads of a node have a lock in the order in which they asked for it", Named::Tickets),
+    ("migrate", "the home of a page that one node alone writes moves there", Named::Migrate),
 ];
 
 /// What is another one.
@@ -148,6 +166,9 @@ impl WhatIf {
             WhatIf::Named(Named::NoDiffs) => (net.handlers.twin, net.handlers.diff) = (0, [0, 0]),
             // Whoever fetches a page needs nobody, and fetches take no time: `Bound` says that to the nodes.
             WhatIf::Named(Named::LocalFaults) => step.pages = Pages::Fetched,
+            WhatIf::Named(Named::RoundRobin) => net.round_robin = true,
+            // Options of the protocol: `run` says them to the nodes.
+            WhatIf::Named(Named::Prefetch | Named::Sorted | Named::Tickets | Named::Migrate) => {}
         }
     }
 }

@@ -72,6 +72,8 @@ pub(crate) struct Node {
     pub(crate) work: RefCell<Work>,
     /// What happened to each page to which something did.
     pub(crate) of_pages: RefCell<HashMap<u32, AtNode>>,
+    /// When calls that protect pages are over.
+    protecting: RefCell<Vec<u64>>,
     /// Processor that has the next interrupt, where they go in turn.
     turn: Cell<u32>,
 }
@@ -160,6 +162,7 @@ impl World {
                 interrupts: RefCell::default(),
                 work: RefCell::default(),
                 of_pages: RefCell::default(),
+                protecting: RefCell::default(),
                 turn: Cell::new(0),
                 cluster,
             }
@@ -386,7 +389,7 @@ impl World {
         let act: Action = Box::new(move |world| {
             let (bytes, answer) = action(world);
             world.nodes[to.index()].counts.borrow_mut().bytes += bytes;
-            let paths: Vec<_> = world.fabric.deposit(to.0, from.0, bytes).collect();
+            let paths: Vec<_> = world.fabric.answer(to.0, from.0, bytes).collect();
             let last = paths.len() - 1;
             let mut answer = Some(answer);
             for (n, path) in paths.into_iter().enumerate() {
@@ -448,6 +451,14 @@ impl Owner {
 }
 
 impl Node {
+    /// Calls that protect pages when one begins that takes so many cycles alone.
+    pub(crate) fn protects(&self, moment: u64, cycles: u64) -> u64 {
+        let mut all = self.protecting.borrow_mut();
+        all.retain(|ends| *ends > moment);
+        let others = all.len() as u64;
+        all.push(moment + cycles);
+        others
+    }
     /// The program has written words of a line of a page.
     #[inline]
     pub(crate) fn wrote(&self, page: u32, line: usize, lines: usize, words: u16) {

@@ -23,18 +23,45 @@ fn row(machine: &Machine, program: &Builder, step: &str) -> Result<Row, ClusterE
     run(&bound, steps::find(step).expect("a step"), || NoGaps)
 }
 
-/// Cycles of a packet of so many bytes, its header of 16 included, on the buses of a node: 4 for arbitration and 2 bytes a cycle, half a byte a cycle.
-fn buses(bytes: u64) -> u64 {
-    4 + bytes.div_ceil(2) + 2 * bytes
+/// Cycles of a stage, and after how many the next one begins.
+type Stage = (u64, u64);
+
+/// The first line of a packet.
+const PIECE: u64 = 32;
+
+/// A packet of so many bytes, its header of 16 included, on the buses of a node: 4 for arbitration and 2 bytes a cycle, half a byte a cycle.
+fn buses(bytes: u64) -> [Stage; 2] {
+    let first = bytes.min(PIECE);
+    [(4 + bytes.div_ceil(2), 4 + first.div_ceil(2)), (2 * bytes, 2 * first)]
 }
 /// From one network interface into another: 1000 at each, 2 bytes a cycle between them.
-fn wire(bytes: u64) -> u64 {
-    1000 + bytes.div_ceil(2) + 1000
+fn wire(bytes: u64) -> [Stage; 3] {
+    [(1000, 1000), (bytes.div_ceil(2), bytes.min(PIECE).div_ceil(2)), (1000, 1000)]
+}
+/// When the last byte is through all stages.
+fn through(stages: impl IntoIterator<Item = Stage>) -> u64 {
+    let (mut first, mut last) = (0, 0);
+    for (cycles, head) in stages {
+        last = last.max(first + cycles);
+        first += head;
+    }
+    last.max(first)
+}
+/// A request of 32 bytes to the network interface of another node.
+fn asks() -> u64 {
+    through(buses(48).into_iter().chain(wire(48)))
 }
 /// A message of so many bytes into the memory of another node.
 fn message(bytes: u64) -> u64 {
     let bytes = bytes + 16;
-    buses(bytes) + wire(bytes) + buses(bytes)
+    let [bus, io] = buses(bytes);
+    through(buses(bytes).into_iter().chain(wire(bytes)).chain([io, bus]))
+}
+
+#[test]
+fn a_page_goes_on_while_the_rest_of_it_follows() {
+    // The first line over both buses, through both interfaces and the link; then the slowest of the stages, the I/O bus, with all of it.
+    assert_eq!(message(4096), (4 + 16) + 64 + 1000 + 16 + 1000 + 2 * (4096 + 16));
 }
 
 const FAULT: u64 = 500;
@@ -71,7 +98,7 @@ fn a_page_that_is_requested() {
 fn a_page_that_is_read_out_of_memory() {
     let row = row(&machine(2, 1), &fetch(), "nil").expect("runs");
     // 32 bytes to the interface there, which needs nobody; two stamps and the page back.
-    let request = FAULT + OVERHEAD + buses(48) + wire(48);
+    let request = FAULT + OVERHEAD + asks();
     assert_eq!(row.data, TOUCH + request + message(4096 + 16) + PROTECT);
     assert_eq!((row.interrupts.all(), row.interrupted), (0, 0));
 }
@@ -93,8 +120,8 @@ fn who_waits_for_a_page_of_its_node_waits_for_the_fetch_in_progress() {
 }
 
 /// How long a message of 32 bytes stands before an interface that has one of 16, or of 8, which left its processor just before.
-const STANDS: u64 = OVERHEAD + 84 + 1000 - (2 * OVERHEAD + 124);
-const STANDS_BEHIND_WORD: u64 = OVERHEAD + 64 + 1000 - (2 * OVERHEAD + 124);
+const STANDS: u64 = OVERHEAD + 84 + 1000 - (2 * OVERHEAD + 84);
+const STANDS_BEHIND_WORD: u64 = OVERHEAD + 64 + 1000 - (2 * OVERHEAD + 84);
 
 /// Threads that refer to memory of their own first, each `more` lines more than the one before it, so that they come in order.
 fn staggered(threads: u32, more: u64) -> Builder {
@@ -120,7 +147,7 @@ fn a_lock_inside_a_node() {
 
 /// A question to a network interface, and its answer of so many bytes.
 fn asked(bytes: u64) -> u64 {
-    OVERHEAD + buses(48) + wire(48) + message(bytes)
+    OVERHEAD + asks() + message(bytes)
 }
 
 #[test]
@@ -144,6 +171,8 @@ fn a_lock_from_another_node_by_its_manager() {
     assert_eq!((row.interrupts.locks, row.interrupted), (1, 0), "thread 0 is over");
 }
 
+const LATER: u64 = 60;
+
 #[test]
 fn a_contended_lock_is_handed_over_when_it_is_given_up() {
     let mut b = staggered(2, 1);
@@ -151,12 +180,14 @@ fn a_contended_lock_is_handed_over_when_it_is_given_up() {
     let own = 0x300_0000;
     (0..1000).for_each(|n| _ = b.read(0, own + 32 * n));
     b.release(0, LOCK, 0);
+    // So late that no answer meets one of those lines on the bus.
+    (0..LATER).for_each(|_| _ = b.read(1, 0x200_0000 + 0x1_0000));
     take_and_give(&mut b, 1);
     let row = row(&machine(2, 1), &b, "nil").expect("runs");
     let given_up = LINE + LOCAL + 1000 * LINE;
     // What must be seen leaves, and behind it the token, which changes a word and is answered.
     let token = LOCAL + 2 * OVERHEAD + STANDS + message(32);
-    let (first, second) = (LOCAL + token + message(8), given_up + token - 2 * LINE + LOCAL);
+    let (first, second) = (LOCAL + token + message(8), given_up + token - 2 * LINE - LATER + LOCAL);
     assert_eq!(row.lock, first + second, "thread 1 asked behind its second line");
 }
 

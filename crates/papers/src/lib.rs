@@ -22,6 +22,7 @@
 mod kept;
 mod paper;
 mod programs;
+mod stacked;
 
 pub use homenode_judging::doc::{Claim, ReproduceDoc, Table, Verdict};
 pub use paper::Paper;
@@ -32,7 +33,7 @@ use std::path::PathBuf;
 
 homenode_base::registry!(
     /** Every paper. */ Paper;
-    thakkar, bolosky, markatos, ascoma
+    thakkar, bolosky, markatos, ascoma, bilas
 );
 
 /// What to reproduce.

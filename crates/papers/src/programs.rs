@@ -10,8 +10,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 /// Headers of the workloads.
-const HEADERS: [(&str, &str); 5] = [
+const HEADERS: [(&str, &str); 6] = [
     ("hn_workload.h", include_str!("../../../workloads/hn_workload.h")),
+    ("reckon.h", include_str!("../../../workloads/reckon.h")),
     ("water_cells.h", include_str!("../../../workloads/water_cells.h")),
     ("thesis.h", include_str!("../../../workloads/thesis/thesis.h")),
     ("presto.h", include_str!("../../../workloads/thesis/presto.h")),

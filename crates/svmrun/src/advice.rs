@@ -1,6 +1,6 @@
 //! What a run on nodes could do without: each piece of advice names what takes the time, and how much of it that is.
-use crate::pages::sum;
 use crate::doc::{LockGroupDoc, ObjectDoc, PageRunDoc, SvmDoc, ThreadDoc};
+use crate::pages::sum;
 use homenode_hlrc::steps::{self, Pages};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -126,7 +126,7 @@ pub(crate) fn finished(doc: &SvmDoc) -> impl Iterator<Item = &ThreadDoc> {
 pub struct Evidence<'e> {
     /// Seconds a thread, over all threads that ended.
     pub mean: Mean,
-    /// The same of each node.
+    /// Seconds a thread of each node.
     pub nodes: Vec<Mean>,
     /// Threads that ended.
     pub threads: usize,
@@ -336,10 +336,11 @@ fn of_locks(e: &Evidence<'_>, group: &LockGroupDoc, faulted: Option<f64>) -> Adv
     let threads = e.threads.max(1) as f64;
     let place = group.object.and_then(|o| e.objects.get(o as usize));
     let name = place.map_or_else(|| "memory that is not shared".to_owned(), named);
-    let faulted = faulted.filter(|seconds| *seconds >= LEAST_SHARE * group.seconds).map_or_else(String::new, |seconds| {
-        let each = 1e6 * seconds / group.taken as f64;
-        format!("; who has one waits {each:.0} us each time for pages meanwhile: let them come before it is taken")
-    });
+    let faulted =
+        faulted.filter(|seconds| *seconds >= LEAST_SHARE * e.mean.seconds).map_or_else(String::new, |seconds| {
+            let each = 1e6 * seconds / group.taken as f64;
+            format!("; who has one waits {each:.0} us each time for pages meanwhile: let them come before it is taken")
+        });
     Advice {
         about: About::Lock,
         text: format!(

@@ -1,7 +1,5 @@
 //! What nodes say of themselves in their regions, as a document.
-use crate::doc::{
-    Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PhaseDoc, ThreadDoc,
-};
+use crate::doc::{Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PhaseDoc, ThreadDoc};
 use crate::pages::{Page, Pages, sum};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};

@@ -40,12 +40,12 @@ mod text;
 mod watch;
 
 pub use advice::{About, Advice, Evidence, Mean, advice};
-pub use pages::{Page, Pages};
 pub use doc::SvmDoc;
 pub use hosts::agent;
 pub use journals::{ReplayedDoc, SvmReplay, replay};
 pub use mpi::{Joined, Ranks};
 pub use options::SvmRequest;
+pub use pages::{Page, Pages};
 pub use replan::{Replanned, replan};
 pub use report::{SvmReport, report};
 

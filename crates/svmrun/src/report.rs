@@ -1,7 +1,7 @@
 //! `homenode svm report`: where the time of a run on nodes went, and beside another run, what that one did without.
 use crate::advice::{Advice, Evidence, Mean, advice, finished};
-use crate::pages::sum;
 use crate::doc::{SCHEMA, SvmDoc, TrafficDoc};
+use crate::pages::sum;
 use homenode_command::Failure;
 use homenode_sys::dir;
 use homenode_table::{Column, Layout, Table, clean};

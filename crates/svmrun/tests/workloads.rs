@@ -74,3 +74,13 @@ fn raytrace() {
 fn raytrace_with_ids() {
     verifies_as("raytrace", &["-DHN_RAY_IDS=1"]);
 }
+
+#[test]
+fn volrend() {
+    verifies("volrend");
+}
+
+#[test]
+fn volrend_balanced() {
+    verifies_as("volrend", &["-DHN_BALANCED=1"]);
+}

@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn tables_have_words_on_the_left_and_no_markup_of_others() {
-        let mut table = Table::new(vec![Column::new("a<b", Kind::Text), Column::number("n"), Column::new("m", Kind::Count)]);
+        let mut table =
+            Table::new(vec![Column::new("a<b", Kind::Text), Column::number("n"), Column::new("m", Kind::Count)]);
         table.push([Cell::from("<i>"), Cell::from("1.5"), Cell::Absent]);
         let rows = [
             "<tr><th class=\"left\">a&lt;b</th><th>n</th><th>m</th></tr>",

@@ -14,6 +14,7 @@ pub(super) fn network() -> Network {
         latency: rdma100::cycles(44_000),
         packet_bytes: 4096,
         header_bytes: 234,
+        piece_bytes: 0,
         host_overhead: rdma100::cycles(5_000),
         occupancy: rdma100::cycles(1_000),
         interrupt: rdma100::cycles(15_700),

@@ -46,6 +46,12 @@ pub struct Network {
     pub latency: u64,
     /// Bytes that a packet carries.
     pub packet_bytes: u64,
+    /// Bytes of a packet that a bus or link hands on while the rest follows (cut-through); 0: all of them (store and forward).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub piece_bytes: u64,
+    /// Whether a network interface that answers a fetch has all of a packet before it sends it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fetch_whole: bool,
     /// Bytes of a packet beside them.
     pub header_bytes: u64,
     /// A message at the processor that sends it.
@@ -79,10 +85,17 @@ pub struct Handlers {
     pub protect: [u64; 2],
     /// Each other processor of the node at such a call.
     pub shootdown: u64,
+    /// Percent that such a call takes longer for each other one of the node at the same time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub concurrent: u64,
     /// A word of 4 bytes of a twin.
     pub twin: u64,
     /// A word of 4 bytes that is compared for a diff, and one that is in it; that one again where it is applied.
     pub diff: [u64; 2],
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl Section for Network {
@@ -104,6 +117,7 @@ impl Section for Network {
             ("handlers.notices", h.notices[0].max(h.notices[1])),
             ("handlers.protect", h.protect[0].max(h.protect[1])),
             ("handlers.shootdown", h.shootdown),
+            ("handlers.concurrent", h.concurrent),
             ("handlers.twin", h.twin),
             ("handlers.diff", h.diff[0].max(h.diff[1])),
         ];
@@ -144,6 +158,10 @@ impl Network {
         power("l1_bytes", self.l1_bytes, self.line_bytes, 1 << 30)?;
         power("l2_ways", self.l2_ways, 1, 64)?;
         power("l2_bytes", self.l2_bytes, self.l1_bytes.max(self.line_bytes * self.l2_ways), 1 << 30)?;
+        if self.piece_bytes > self.packet_bytes {
+            let allowed = format!("at most network.packet_bytes, {}", self.packet_bytes);
+            return Err(reject("network.piece_bytes", self.piece_bytes, allowed));
+        }
         if !(8..=1 << 20).contains(&self.packet_bytes) || self.header_bytes > 1 << 12 {
             let value = format!("{} and {}", self.packet_bytes, self.header_bytes);
             return Err(reject("network.packet_bytes and header_bytes", value, "8 to 1048576, and 0 to 4096"));

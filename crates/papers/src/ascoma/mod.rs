@@ -16,7 +16,6 @@ mod printed;
 mod probes;
 mod program;
 mod runs;
-mod stacked;
 mod tables;
 
 use crate::paper::{Job, Page, Paper, SIZES};
@@ -27,7 +26,7 @@ use homenode_judging::{Found, settled};
 use measure::{Study, deciding};
 use program::{Change, LIST, Listed};
 use runs::{NEVER, Runs, switches};
-use stacked::Stacks;
+use crate::stacked::Stacks;
 
 /// What was published.
 pub(crate) const CLAIMS: Claims = Claims(include_str!("../../data/ascoma_claims.json"));

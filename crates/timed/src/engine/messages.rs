@@ -41,6 +41,8 @@ struct Message {
     thread: u32,
     role: Role,
     order: u64,
+    /// When all of it is through the stages that it began.
+    tail: u64,
 }
 
 /// Where a message is after a step.
@@ -72,7 +74,7 @@ impl Messages {
         let sent = &mut self.sent[thread as usize];
         *sent += 1;
         let order = u64::from(thread) << 40 | *sent & ((1 << 40) - 1);
-        let message = Message { path: *path, stage: 0, thread, role, order };
+        let message = Message { path: *path, stage: 0, thread, role, order, tail: 0 };
         match self.free.pop() {
             Some(number) => {
                 self.all[number as usize] = message;
@@ -110,10 +112,12 @@ impl Messages {
             s.waits.served += 1;
             s.waits.waited += begins - now;
             s.waits.busy += u64::from(stage.cycles);
-            time = begins + u64::from(stage.cycles);
-            s.free_at = time;
+            s.free_at = begins + u64::from(stage.cycles);
+            m.tail = m.tail.max(s.free_at);
+            time = begins + u64::from(stage.head);
             m.stage += 1;
         }
+        time = time.max(m.tail);
         // Nobody hears of the end of one that nobody waits for.
         if time > now && m.role != Role::Posted {
             return Moved::On(time, m.order);

@@ -10,6 +10,8 @@ pub struct Stage {
     pub server: Option<u16>,
     /// Cycles.
     pub cycles: u32,
+    /// Cycles after which the message is at its next stage, while the rest of it follows; all of them but for cut-through.
+    pub head: u32,
 }
 
 /// The way of a message, at most ten stages.
@@ -27,7 +29,16 @@ impl Path {
     #[must_use]
     #[inline]
     pub fn through(self, server: u16, cycles: u32) -> Path {
-        self.and(Stage { server: Some(server), cycles })
+        self.and(Stage { server: Some(server), cycles, head: cycles })
+    }
+    /// One more stage through a server, from which the message is at its next stage after `head` cycles already (cut-through).
+    ///
+    /// # Panics
+    /// The way has ten stages.
+    #[must_use]
+    #[inline]
+    pub fn cut_through(self, server: u16, cycles: u32, head: u32) -> Path {
+        self.and(Stage { server: Some(server), cycles, head: head.min(cycles) })
     }
     /// One more stage without contention.
     ///
@@ -36,12 +47,18 @@ impl Path {
     #[must_use]
     #[inline]
     pub fn delay(self, cycles: u32) -> Path {
-        self.and(Stage { server: None, cycles })
+        self.and(Stage { server: None, cycles, head: cycles })
     }
     #[inline]
     fn and(mut self, stage: Stage) -> Path {
         self.stages[usize::from(self.len)] = stage;
         self.len += 1;
+        self
+    }
+    /// The same way, on which a message is at stage `end` and those before it only when all of it is through the one before.
+    #[must_use]
+    pub fn whole_until(mut self, end: usize) -> Path {
+        self.stages.iter_mut().take(end).for_each(|s| s.head = s.cycles);
         self
     }
     /// The stages.
@@ -51,6 +68,9 @@ impl Path {
     }
     /// Cycles without contention.
     pub fn cycles(&self) -> u64 {
-        self.stages().iter().map(|s| u64::from(s.cycles)).sum()
+        let step =
+            |(head, tail): (u64, u64), s: &Stage| (head + u64::from(s.head), tail.max(head + u64::from(s.cycles)));
+        let (head, tail) = self.stages().iter().fold((0, 0), step);
+        head.max(tail)
     }
 }

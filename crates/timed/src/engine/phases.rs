@@ -17,7 +17,7 @@ pub struct Phase {
 struct Within {
     /// Phases that it is in, by number, the innermost one last.
     phases: Vec<u32>,
-    /// Its times when it came to be there.
+    /// Times until it came to be there.
     before: Times,
 }
 

@@ -28,7 +28,7 @@ impl Times {
     pub fn cycles(&self) -> u64 {
         self.instructions + self.private + self.shared + self.kernel_base + self.kernel_overhead + self.synchronisation
     }
-    /// These without those that were there before.
+    /// Times without those that were there before.
     #[must_use]
     pub fn since(&self, before: &Times) -> Times {
         Times {

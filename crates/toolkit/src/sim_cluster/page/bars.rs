@@ -72,9 +72,10 @@ pub(super) fn phases(doc: &SimClusterDoc) -> String {
     table(&["nodes", "protocol", "phase", "of all time", "what processors do there"], 3, doc.in_phases().map(row))
 }
 
-/// Times of each row: as long as the run, the longest one all of the width.
+/// Times of each row but those of single parameters of a machine that is compared with: as long as the run, the longest one all of the width.
 pub(super) fn times(doc: &SimClusterDoc) -> String {
-    let longest = doc.rows.iter().map(|r| r.row.cycles).max().unwrap_or(0).max(1) as f64;
+    let rows = || doc.rows.iter().filter(|r| r.compared != Some(Compared::One));
+    let longest = rows().map(|r| r.row.cycles).max().unwrap_or(0).max(1) as f64;
     let bar = |r: &RowDoc| stacked(r, TIMES.map(|(_, of)| of(&r.row)), r.row.cycles as f64 / longest);
     let row = |r: &RowDoc| {
         let milliseconds = format!("{:.3}", doc.milliseconds(r));
@@ -82,7 +83,7 @@ pub(super) fn times(doc: &SimClusterDoc) -> String {
         let cells = vec![r.shape(), r.row.protocol.to_owned(), what_if, format!("{:.2}", r.speedup), milliseconds];
         (class_of(r), cells, bar(r))
     };
-    table(&["nodes", "protocol", "what if", "speedup", "ms", "what processors do"], 3, doc.rows.iter().map(row))
+    table(&["nodes", "protocol", "what if", "speedup", "ms", "what processors do"], 3, rows().map(row))
 }
 
 /// What each change saves, the most first; what costs time goes to the left.

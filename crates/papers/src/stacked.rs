@@ -1,4 +1,4 @@
-//! Stacked bars, as in figures 2 and 3 of the study.
+//! Stacked bars, as studies draw execution times.
 use homenode_command::Failure;
 use homenode_judging::Drawn;
 use homenode_judging::page::Picture;
@@ -14,21 +14,21 @@ const TOP: f64 = 52.0;
 const WIDTH: f64 = 560.0;
 
 /// One picture.
-pub(super) struct Stacked {
+pub(crate) struct Stacked {
     /// Name of its files, without ending.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Title.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// What the bars measure, with its unit.
-    pub(super) axis: &'static str,
+    pub(crate) axis: &'static str,
     /// Names of the pieces of a bar.
-    pub(super) pieces: Vec<&'static str>,
+    pub(crate) pieces: Vec<&'static str>,
     /// Bars by name.
-    pub(super) bars: Vec<(String, Vec<f64>)>,
+    pub(crate) bars: Vec<(String, Vec<f64>)>,
 }
 
 /// All pictures of the page.
-pub(super) struct Stacks(pub(super) Vec<Stacked>);
+pub(crate) struct Stacks(pub(crate) Vec<Stacked>);
 
 impl Drawn for Stacks {
     fn write(&self, folder: &Path) -> Result<Vec<Picture>, Failure> {

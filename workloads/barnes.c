@@ -8,11 +8,20 @@
  *
  * Compiled with HN_SPACE=1 bodies are numbered along a curve through space (Morton's order), so that a thread has those of a
  * region, records are as long as the pages of a study with 16384 bodies ask for (Kuo and others 1998, table 5), a node is one
- * body already if it is as wide as far, and phase `steps` begins after the first pulls. */
+ * body already if it is as wide as far, and phase `steps` begins after the first pulls.
+ *
+ * Compiled with HN_LOCKED=1 all threads build one tree under locks (barnes_locked.h); with HN_SPATIAL=1 bodies follow pieces of
+ * space, and each thread builds the tree of its own (barnes_spatial.h). The tree is the same, and so is the result. */
 #include "hn_workload.h"
 
 #ifndef HN_SPACE
 #define HN_SPACE 0
+#endif
+#ifndef HN_LOCKED
+#define HN_LOCKED 0
+#endif
+#ifndef HN_SPATIAL
+#define HN_SPATIAL 0
 #endif
 
 static const struct hn_program program = {
@@ -29,7 +38,7 @@ static const struct hn_program program = {
 #define SOFT 1e-4       /* added to the square of a distance */
 #define STEP 0.002
 #define CUBES 64u       /* branches: the eighths of eighths */
-#define TOP 9u          /* nodes above them: the root and its eighths */
+#define TOP (HN_SPATIAL ? 585u : 9u) /* nodes above them: the root and its eighths; if linked, what else may be */
 #define CHUNK 256u      /* nodes that a thread takes at a time */
 #define SAMPLE 64u      /* bodies that are checked against the direct sum */
 #define DEPTH_MAX 60u
@@ -41,6 +50,9 @@ struct body {
     double mass;
 #if HN_SPACE
     double more[6]; /* level, parent, cost, potential, links: 128 bytes in all */
+#endif
+#if HN_SPATIAL
+    size_t number;
 #endif
 };
 
@@ -60,7 +72,15 @@ struct cube {
 struct barnes {
     hn_barrier barrier;
     struct body *bodies;
+#if HN_SPATIAL
+    struct body *moving;
+    uint16_t *cells; /* of each body */
+    uint32_t *links; /* trees of threads, by their first cells */
+#elif HN_LOCKED
+    hn_lock *locks;  /* of nodes */
+#else
     uint8_t *cubes; /* of each body */
+#endif
     struct node *nodes;
     uint32_t branches[CUBES];
     hn_lock lock;   /* of used */
@@ -70,6 +90,9 @@ struct barnes {
         struct hn_verdict verdict;
         double farthest; /* coordinate of a body */
         uint32_t next, end; /* of the chunk of nodes that it has */
+#if HN_SPATIAL
+        size_t from, to; /* bodies */
+#endif
     } parts[];
 };
 
@@ -96,6 +119,9 @@ static void make_bodies(struct barnes *s, size_t from, size_t to) {
             b->pull[d] = 0;
         }
         b->mass = 1 / (double)s->n;
+#if HN_SPATIAL
+        b->number = i;
+#endif
     }
 }
 
@@ -145,6 +171,7 @@ static uint32_t new_node(struct barnes *s, struct part *part) {
     return part->next++;
 }
 
+#if !HN_LOCKED
 /* Puts body b below `name`, which is a node, a body or nothing and fills the cube; returns the new name. */
 static uint32_t insert(struct barnes *s, struct part *part, uint32_t name, uint32_t b, struct cube cube) {
     uint32_t top = name, *place = &top;
@@ -163,6 +190,7 @@ static uint32_t insert(struct barnes *s, struct part *part, uint32_t name, uint3
     *place = b | IS_BODY;
     return top;
 }
+#endif
 
 /* Mass and centre of a node from those of its children, in their order. */
 static void weigh(struct barnes *s, struct node *node) {
@@ -190,6 +218,7 @@ static void weigh_branch(struct barnes *s, uint32_t name) {
     weigh(s, &s->nodes[name]);
 }
 
+#if !HN_LOCKED && !HN_SPATIAL
 static void sort_out(struct barnes *s, const struct cube *all, size_t from, size_t to) {
     for (size_t i = from; i < to; i++) {
         unsigned first = octant(all, s->bodies[i].at);
@@ -218,6 +247,7 @@ static void grow(struct barnes *s, const struct cube *all, unsigned t, unsigned 
         s->branches[c] = branches[c];
     }
 }
+#endif
 
 /* The root, node 0, and its eighths, nodes 1 to 8. */
 static void join(struct barnes *s) {
@@ -234,6 +264,30 @@ static void join(struct barnes *s) {
     }
     weigh(s, &s->nodes[0]);
 }
+
+#if HN_LOCKED
+#include "barnes_locked.h"
+#elif HN_SPATIAL
+#include "barnes_spatial.h"
+#else
+static void begin_building(const struct barnes *s) {
+    (void)s;
+}
+
+static void end_building(void) {
+}
+
+/* The tree of all bodies. Ends with a barrier. */
+static void build(struct barnes *s, const struct cube *all, unsigned t, unsigned threads, size_t from, size_t to) {
+    sort_out(s, all, from, to);
+    hn_barrier_wait(&s->barrier);
+    grow(s, all, t, threads);
+    hn_barrier_wait(&s->barrier);
+    if (t == 0)
+        join(s);
+    hn_barrier_wait(&s->barrier);
+}
+#endif
 
 /* Adds what `mass` at `there` pulls a body at `at`. */
 static void attract(const double at[3], const double there[3], double mass, double pull[3]) {
@@ -279,22 +333,30 @@ static void find_pulls(struct barnes *s, unsigned t, unsigned threads, size_t fr
     look_around(s, part, from, to);
     part->next = part->end = 0;
     if (t == 0)
-        s->used = TOP;
+        s->used = HN_SPATIAL ? s->room : TOP;
     hn_barrier_wait(&s->barrier);
     struct cube all = everything(s, threads);
-    sort_out(s, &all, from, to);
-    hn_barrier_wait(&s->barrier);
-    grow(s, &all, t, threads);
-    hn_barrier_wait(&s->barrier);
-    if (t == 0)
-        join(s);
-    hn_barrier_wait(&s->barrier);
+    build(s, &all, t, threads, from, to);
+#if HN_SPATIAL
+    from = part->from;
+    to = part->to;
+#endif
     for (size_t i = from; i < to; i++) {
         double pull[3] = {0, 0, 0};
         walk(s, 0, 2 * all.half, (uint32_t)i, pull);
         memcpy(s->bodies[i].pull, pull, sizeof pull);
     }
     hn_barrier_wait(&s->barrier);
+}
+
+/* Body i as it was numbered when bodies were made. */
+static size_t number_of(const struct barnes *s, size_t i) {
+#if HN_SPATIAL
+    return s->bodies[i].number;
+#else
+    (void)s;
+    return i;
+#endif
 }
 
 static void advance(struct barnes *s, size_t from, size_t to) {
@@ -331,7 +393,7 @@ static void verify(struct barnes *s, unsigned t, unsigned threads, size_t from, 
         ok = ok && pulled_right(s, k * s->n / SAMPLE);
     for (size_t i = from; i < to; i++)
         for (unsigned d = 0; d < 3; d++)
-            checksum += hn_mix(hn_bits(s->bodies[i].at[d]) ^ hn_mix(hn_bits(s->bodies[i].pull[d]) ^ (3 * i + d)));
+            checksum += hn_mix(hn_bits(s->bodies[i].at[d]) ^ hn_mix(hn_bits(s->bodies[i].pull[d]) ^ (3 * number_of(s, i) + d)));
     s->parts[t].verdict.ok = ok;
     s->parts[t].verdict.checksum = checksum;
 }
@@ -353,23 +415,33 @@ static bool whole(const struct barnes *s) {
     return worst < 1e-9 && fabs(s->nodes[0].mass - 1) < 1e-9;
 }
 
+#if HN_SPATIAL
+#define FOLLOW(s, t, from, to) ((from) = (s)->parts[t].from, (to) = (s)->parts[t].to)
+#else
+#define FOLLOW(s, t, from, to) ((void)0)
+#endif
+
 static void work(unsigned t, unsigned threads, void *shared) {
     struct barnes *s = shared;
     size_t from = hn_part(s->n, t, threads), to = hn_part(s->n, t + 1, threads);
     hn_traced_begin(&s->barrier, t);
     hn_phase_begin("initialise");
     make_bodies(s, from, to);
+    begin_building(s);
     hn_barrier_wait(&s->barrier);
     hn_phase_end("initialise");
     hn_phase_begin("gravity");
     find_pulls(s, t, threads, from, to);
+    FOLLOW(s, t, from, to);
     hn_phase_begin("steps");
     for (size_t step = 0; step < s->steps; step++) {
         advance(s, from, to);
         find_pulls(s, t, threads, from, to);
+        FOLLOW(s, t, from, to);
     }
     hn_phase_end("steps");
     hn_phase_end("gravity");
+    end_building();
     hn_traced_end(&s->barrier, t);
     if (HN_DAMAGE) {
         if (t == 0)
@@ -392,7 +464,17 @@ int main(int argc, char **argv) {
     s->steps = o.more;
     s->room = TOP + 2 * o.n + (size_t)o.threads * CHUNK;
     s->bodies = hn_shared_alloc("bodies", o.n * sizeof(struct body));
+#if HN_SPATIAL
+    s->moving = hn_shared_alloc("moving", o.n * sizeof(struct body));
+    s->cells = hn_shared_alloc("cells", o.n * sizeof(uint16_t));
+    s->links = hn_shared_alloc("links", CELLS * sizeof(uint32_t));
+#elif HN_LOCKED
+    s->locks = hn_shared_alloc("locks", LOCKS * sizeof(hn_lock));
+    for (unsigned l = 0; l < LOCKS; l++)
+        hn_lock_init(&s->locks[l]);
+#else
     s->cubes = hn_shared_alloc("cubes", o.n);
+#endif
     s->nodes = hn_shared_alloc("nodes", s->room * sizeof(struct node));
     hn_lock_init(&s->lock);
     hn_barrier_init(&s->barrier, o.threads);
@@ -401,7 +483,15 @@ int main(int argc, char **argv) {
     bool ok = hn_verdicts(&s->parts[0].verdict, sizeof s->parts[0], o.threads, &checksum);
     int status = hn_result(&program, &o, ok && s->ok, checksum);
     hn_shared_free(s->nodes);
+#if HN_SPATIAL
+    hn_shared_free(s->links);
+    hn_shared_free(s->cells);
+    hn_shared_free(s->moving);
+#elif HN_LOCKED
+    hn_shared_free(s->locks);
+#else
     hn_shared_free(s->cubes);
+#endif
     hn_shared_free(s->bodies);
     hn_shared_free(s);
     return status;

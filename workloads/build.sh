@@ -31,13 +31,17 @@ one kv kv.c "$@"
 one kv_padded kv.c "$@" -DHN_PADDED=1
 one fft fft.c "$@"
 one fft_staggered fft.c "$@" -DHN_STAGGERED=1
+one fft_balanced fft.c "$@" -DHN_BALANCED=1
 one gauss gauss.c "$@"
 one matmult matmult.c "$@"
 one msort msort.c "$@"
 one qsort_tasks qsort_tasks.c "$@"
+one ssort ssort.c "$@"
 one em3d em3d.c "$@"
 one bfs bfs.c "$@"
 one barnes barnes.c "$@"
+one barnes_rebuild barnes.c "$@" -DHN_LOCKED=1
+one barnes_spatial barnes.c "$@" -DHN_SPATIAL=1
 one water water.c "$@"
 one water_gathered water.c "$@" -DHN_GATHERED=1
 one water_spatial water.c "$@" -DHN_SPATIAL=1

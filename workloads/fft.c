@@ -6,7 +6,9 @@
  * a multiplication; and the inverse transform, which must give the signal back. The operations on an element
  * are the same whatever the thread count, so the checksum, of the spectrum, does not depend on it. Compiled with HN_PAD, a
  * row is so many points longer than it needs to be, lest the lines of a column fall on each other in a cache. Compiled with
- * HN_STAGGERED=1 a thread begins a transpose with its own rows, and so each with those of another. */
+ * HN_STAGGERED=1 a thread begins a transpose with its own rows, and so each with those of another. Then the last of a node's threads
+ * is the first at every other node's rows, and fetches them for all; compiled with HN_BALANCED=1 threads with neighbouring numbers
+ * begin far apart, so each fetches a share. */
 #include "hn_workload.h"
 
 #ifndef HN_PAD
@@ -14,6 +16,9 @@
 #endif
 #ifndef HN_STAGGERED
 #define HN_STAGGERED 0
+#endif
+#ifndef HN_BALANCED
+#define HN_BALANCED 0
 #endif
 
 static const struct hn_program program = {
@@ -55,7 +60,19 @@ static inline size_t place(size_t i, size_t side) {
 /* The rows of one thread. */
 struct rows {
     size_t from, to;
+#if HN_BALANCED
+    size_t begin; /* where its transposes begin */
+#endif
 };
+
+/* The row with which the thread begins a transpose, unless all begin with the first. */
+static size_t begin_of(struct rows mine) {
+#if HN_BALANCED
+    return mine.begin;
+#else
+    return mine.from;
+#endif
+}
 
 static struct point signal_at(size_t i) {
     return (struct point){(double)(int64_t)hn_mix(2 * i) * 0x1p-63, (double)(int64_t)hn_mix(2 * i + 1) * 0x1p-63};
@@ -96,7 +113,7 @@ static void initialise(struct fft *s, unsigned t, unsigned threads, struct rows 
 static void transpose(const struct point *from, struct point *to, size_t side, struct rows mine) {
     for (size_t top = mine.from; top < mine.to; top += TILE)
         for (size_t k = 0; k < side; k += TILE) {
-            size_t left = HN_STAGGERED ? (mine.from / TILE * TILE + k) % side : k;
+            size_t left = HN_STAGGERED || HN_BALANCED ? (begin_of(mine) / TILE * TILE + k) % side : k;
 #if HN_PAD /* along what may be far, so that all of a line is used while it is there */
             for (size_t c = left; c < left + TILE && c < side; c++)
                 for (size_t r = top; r < top + TILE && r < mine.to; r++)
@@ -214,7 +231,11 @@ static void divide(struct point *data, size_t n, size_t side, struct rows mine) 
 
 static void work(unsigned t, unsigned threads, void *shared) {
     struct fft *s = shared;
-    struct rows mine = {hn_part(s->side, t, threads), hn_part(s->side, t + 1, threads)};
+    struct rows mine = {.from = hn_part(s->side, t, threads), .to = hn_part(s->side, t + 1, threads)};
+#if HN_BALANCED /* the bits of t, the lowest first, are those of a fraction of the rows */
+    for (unsigned bit = 0; t >> bit; bit++)
+        mine.begin += (t >> bit & 1) * (s->side >> (bit + 1));
+#endif
     hn_traced_begin(&s->barrier, t);
     hn_phase_begin("initialise");
     initialise(s, t, threads, mine);

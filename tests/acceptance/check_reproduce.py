@@ -1,4 +1,4 @@
-"""Reproductions of Bolosky 1993, Markatos 1993, Kuo and others 1998 and Thakkar 2008, whole: exact rows, a verdict and a reason for every claim, page, pictures
+"""Reproductions of Bolosky 1993, Markatos 1993, Kuo and others 1998, Bilas and Singh, and Thakkar 2008, whole: exact rows, a verdict and a reason for every claim, page, pictures
 and data; Thakkar's verdicts are drawn again here from the numbers of the page.
 
     check_reproduce.py [--homenode PATH] [--size S] [--keep DIR] [--against OTHER.json]
@@ -331,6 +331,47 @@ def hybrids_again(session, size="XS"):
     print("  " + ", ".join(f"{n} {v}" for v, n in collections.Counter(c["verdict"] for c in claims).items()))
 
 
+# Claims of Bilas and Singh, of which some are about machines alone and some cannot be known, and what holds for any programs.
+BILAS_CLAIMS, BILAS_EXACT, BILAS_UNKNOWN, BILAS_IDENTITIES = 48, 3, 3, 2
+BILAS_ROWS = {"table 1.2": 10, "table 1.3": 10, "tables 1.6 and 1.9": 6}
+
+
+def clusters_again(session, size="XS"):
+    """`reproduce bilas`: simulated, measured and emulated clusters; at XS only machines and identities are judged."""
+    out = session.path(f"reproduce/bilas-{size}")
+    session.run("reproduce", "bilas", "--size", size, "-o", out, timeout=7200)
+    document = json.loads((out / "bilas.json").read_text())
+    expect(not schema.problems(document), "the document is of its schema")
+    claims = document["claims"]
+    expect(len(claims) == BILAS_CLAIMS + BILAS_IDENTITIES, f"every claim, not {len(claims)}")
+    verdicts = collections.Counter(c["verdict"] for c in claims)
+    expect(verdicts["identity"] == BILAS_IDENTITIES, f"{verdicts}")
+    expect(verdicts["cannot be known"] == BILAS_UNKNOWN, f"{verdicts}")
+    exact = [c for c in claims if "svm-myrinet" in c["why"]]
+    expect([c["verdict"] for c in exact] == ["agrees"] * BILAS_EXACT, "the cluster that was measured has its prices")
+    known = sum(c["verdict"] not in ("not judged", "cannot be known") for c in claims)
+    every = len(claims) - BILAS_UNKNOWN
+    expect(known == (BILAS_EXACT + BILAS_IDENTITIES if size == "XS" else every), f"{known} claims have a verdict")
+    for t in document["tables"]:
+        expect(t["rows"] and all(len(r) == len(t["columns"]) for r in t["rows"]), f"{t['title']}: rows as wide as headings")
+    for name, rows in BILAS_ROWS.items():
+        found = [t for t in document["tables"] if t["title"].startswith(f"{name}:")]
+        expect([len(t["rows"]) for t in found] == [rows], f"{name} has {rows} programs")
+    text = (out / "bilas.md").read_text()
+    pictures = sorted(out.glob("*.svg"))
+    expect(len(pictures) == 6, f"four parameters, nodes and the ladder, not {len(pictures)}")
+    for picture in pictures:
+        expect(f"]({picture.name})" in text and picture.with_suffix(".csv").is_file(), f"{picture.name} is on the page, with data")
+    print("  " + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
+
+
+@slow_check
+@alone
+def clusters_at_size_s(session):
+    """`reproduce bilas --size S`, three recordings."""
+    clusters_again(session, "S")
+
+
 @slow_check
 @alone
 def coherence_again(session):
@@ -363,7 +404,7 @@ def main():
         def thesis_again(session):
             """The thesis again on our programs."""
             reproduced(session, options.size, options.against)
-        checks = [guided_placement, coherence_smallest, taken_up_after_a_kill, hybrids_again, thesis_again]
+        checks = [guided_placement, coherence_smallest, taken_up_after_a_kill, hybrids_again, clusters_again, thesis_again]
         sys.exit(bool(harness.run_all(Session(options.homenode, options.keep or folder), checks)))
 
 

@@ -81,6 +81,7 @@ def sequential_agrees(session):
     folder = session.build("gcc", "-O2", hooks=False)
     cases = [("msort", ("-n", "5000"), sequential.sort(5000)),
              ("qsort_tasks", ("-n", "5000"), sequential.sort(5000)),
+             ("ssort", ("-n", "5000"), sequential.sort(5000)),
              ("matmult", ("-n", "23"), sequential.matmult(23)),
              ("em3d", ("-n", "600", "-i", "4"), sequential.em3d(600, 4)),
              ("em3d", ("-n", "17", "-i", "3"), sequential.em3d(17, 3)),
@@ -97,7 +98,7 @@ def other_sizes(session):
     """The sorts agree on what they sort; the two relaxations are one computation; more threads than work is no harm."""
     folder = session.build("gcc", "-O2", hooks=False)
     for n in ("1", "2", "7", "1000"):
-        sums = {result(folder / name, "-n", n, "-p", "16") for name in ("msort", "qsort_tasks")}
+        sums = {result(folder / name, "-n", n, "-p", "16") for name in ("msort", "qsort_tasks", "ssort")}
         expect(len(sums) == 1, f"{n} keys: {sums}")
     sums = {result(folder / name, "-n", "9", "-p", "16") for name in ("sor", "sor_cols")}
     expect(len(sums) == 1, f"by rows and by columns: {sums}")
@@ -112,6 +113,9 @@ def other_sizes(session):
     for name in ("p_qsort", "p_matmult", "p_gauss", "cholesky", "chip", "m_fft", "m_simple", "m_weather", "m_speech"):
         sums = {result(folder / name, "-r", seed, "-p", "5") for seed in ("1", "2", "3")}
         expect(len(sums) == 1, f"{name}: who does what changes no result: {sums}")
+    for words in (("-n", "512"), ("-n", "3000", "-i", "5")):
+        sums = {result(folder / name, *words, "-p", "16") for name in ("barnes", "barnes_rebuild", "barnes_spatial")}
+        expect(len(sums) == 1, f"bodies, {shown(words)}: {sums}")
     for n in ("8", "30"):
         sums = {result(folder / name, "-n", n, "-p", "16") for name in ("volrend", "volrend_balanced")}
         expect(len(sums) == 1, f"volrend, edge {n}: {sums}")

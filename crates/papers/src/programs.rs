@@ -10,8 +10,10 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 /// Headers of the workloads.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 8] = [
     ("hn_workload.h", include_str!("../../../workloads/hn_workload.h")),
+    ("barnes_locked.h", include_str!("../../../workloads/barnes_locked.h")),
+    ("barnes_spatial.h", include_str!("../../../workloads/barnes_spatial.h")),
     ("reckon.h", include_str!("../../../workloads/reckon.h")),
     ("water_cells.h", include_str!("../../../workloads/water_cells.h")),
     ("thesis.h", include_str!("../../../workloads/thesis/thesis.h")),

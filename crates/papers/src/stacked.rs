@@ -32,11 +32,18 @@ pub(crate) struct Stacks(pub(crate) Vec<Stacked>);
 
 impl Drawn for Stacks {
     fn write(&self, folder: &Path) -> Result<Vec<Picture>, Failure> {
-        self.0.iter().map(|s| Picture::written(folder, &s.name, &s.title, s.svg(), &s.csv())).collect()
+        self.0.iter().map(|s| s.write(folder)).collect()
     }
 }
 
 impl Stacked {
+    /// Writes `NAME.svg` and `NAME.csv`.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub(crate) fn write(&self, folder: &Path) -> Result<Picture, Failure> {
+        Picture::written(folder, &self.name, &self.title, self.svg(), &self.csv())
+    }
     fn csv(&self) -> String {
         let pieces = self.pieces.iter().map(|name| Column::new(*name, Kind::Real));
         let mut table = Table::new(std::iter::once(Column::new("run", Kind::Text)).chain(pieces).collect());

@@ -76,6 +76,21 @@ fn raytrace_with_ids() {
 }
 
 #[test]
+fn barnes_of_one_tree_under_locks() {
+    verifies_as("barnes", &["-DHN_LOCKED=1"]);
+}
+
+#[test]
+fn barnes_by_pieces_of_space() {
+    verifies_as("barnes", &["-DHN_SPATIAL=1"]);
+}
+
+#[test]
+fn ssort() {
+    verifies("ssort");
+}
+
+#[test]
 fn volrend() {
     verifies("volrend");
 }

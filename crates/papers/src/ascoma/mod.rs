@@ -9,7 +9,7 @@
 //! turns. A run that was killed is taken up with every result that it had.
 //!
 //! Reading order: this file, [`program`] (what is run), [`runs`] (how), [`measure`] (what claims are about), [`identities`],
-//! [`tables`], [`stacked`] (pictures).
+//! [`tables`] (and pictures).
 mod identities;
 mod measure;
 mod printed;

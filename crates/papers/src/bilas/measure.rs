@@ -96,6 +96,7 @@ impl Study<'_> {
             self.measured(),
             self.emulated(),
             super::tables::machines(),
+            self.identities(),
         ];
         parts.into_iter().flatten().collect()
     }
@@ -404,8 +405,26 @@ impl Study<'_> {
     }
 }
 
+impl Study<'_> {
+    /// What holds for any programs.
+    fn identities(&self) -> Vec<Judged> {
+        let counted = |of: RowOf, setting: &Setting, part: fn(&Outcome) -> u64| -> (usize, u64) {
+            let all: Vec<u64> = self.rows(of).filter_map(|(_, r)| r.get(setting).map(part)).collect();
+            (all.len(), all.iter().sum())
+        };
+        let holds = |id, (programs, count): (usize, u64), what: &str| match programs {
+            0 => Judged::not_run(id),
+            _ => Judged::by(id, format!("{count} of {programs} programs"), count == 0, what),
+        };
+        vec![
+            holds("no-interrupts", counted(MEASURED, &Setting::measured("nil"), |o| o.interrupts), "interrupts"),
+            holds("one-node", counted(SIMULATED, &Setting::clustered(16), |o| o.messages + o.data), "messages, and cycles of waiting for pages"),
+        ]
+    }
+}
+
 /// Cycles a microsecond of the emulated cluster.
-const ORIGIN_MHZ: f64 = 300.0;
+pub(super) const ORIGIN_MHZ: f64 = 300.0;
 
 #[cfg(test)]
 mod tests {

@@ -117,7 +117,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
             LIST.len()
         ),
         tables: found.tables,
-        claims: worded(CLAIMS.beside_without(&["claim"], found.judged, job.size, job.left_out)?),
+        claims: worded(CLAIMS.beside_without(&["claim", "identity"], found.judged, job.size, job.left_out)?),
         notes: found.notes,
     };
     let pictures = Pictures { figures: tables::figures(&first), stacks: tables::stacks(&first) };
@@ -160,7 +160,7 @@ mod tests {
         let all: Vec<Runs> = LIST.iter().map(Runs::new).collect();
         let judged = Study(&all).judged();
         let ours = judged.len();
-        let claims = CLAIMS.beside(&["claim"], judged, "S").expect("one each");
+        let claims = CLAIMS.beside(&["claim", "identity"], judged, "S").expect("one each");
         assert_eq!(claims.len(), ours);
         let agrees = |c: &&Claim| c.verdict == homenode_judging::doc::Verdict::Agrees;
         let known: Vec<&str> = claims.iter().filter(agrees).map(|c| c.what.as_str()).collect();

@@ -28,6 +28,8 @@ pub(crate) struct Thread {
     world: Rc<World>,
     me: NodeId,
     thread: u16,
+    /// The lock that it takes.
+    slot: Option<u32>,
 }
 
 /// What an operation at another node came to.
@@ -42,7 +44,8 @@ impl<T> Future for Answer<T> {
 
 /// An operation of the protocol as a task of a processor.
 pub(crate) fn task(world: &Rc<World>, processor: u32, operation: Operation) -> Task {
-    let host = Thread::new(world.clone(), processor);
+    let mut host = Thread::new(world.clone(), processor);
+    host.slot = if let Operation::Acquire { slot } = operation { Some(slot) } else { None };
     Box::pin(async move {
         // Refusals are of programs that give up what they do not hold.
         let _ = operation::run(&host, operation, &mut |value| value).await;
@@ -53,7 +56,7 @@ impl Thread {
     fn new(world: Rc<World>, processor: u32) -> Thread {
         let me = world.node_of(processor);
         let thread = (processor % u32::from(world.nodes[0].cluster.threads)) as u16;
-        Thread { world, me, thread }
+        Thread { world, me, thread, slot: None }
     }
     fn node(&self) -> &Node {
         &self.world.nodes[self.me.index()]
@@ -333,18 +336,22 @@ impl Host for Thread {
             Count::Served => self.work(h.request * times, |w| &mut w.requests),
             Count::NoticeMessage => self.work(h.notices[0] * times, |w| &mut w.notices),
             Count::Notice | Count::Invalidation => self.work(h.notices[1] * times, |w| &mut w.notices),
+            Count::LockRemote => self.slot.iter().for_each(|s| self.world.remote.borrow_mut()[*s as usize] += times),
             Count::DiffRun => self.work(h.diff[1] * self.world.run_words.get(), |w| &mut w.diffs),
             _ => {}
         }
         self.node().counts.borrow_mut().add(what, times);
     }
     fn count_at(&self, page: PageId, what: Count, times: u64) {
-        let at = match what {
-            Count::Fetch => Some(0),
-            Count::Invalidation => Some(1),
-            _ => None,
-        };
-        at.into_iter().for_each(|at| self.world.of_pages.borrow_mut()[page.index()][at] += times);
+        let mut pages = self.node().of_pages.borrow_mut();
+        let at = pages.entry(page.0).or_default();
+        at.add(what, times);
+        if what == Count::Fetch {
+            let processor = u32::from(self.me.0) * u32::from(self.node().cluster.threads) + u32::from(self.thread);
+            let before = self.world.fetched[processor as usize].replace(Some(page.0));
+            at.in_order += u64::from(before.is_some_and(|b| b + 1 == page.0));
+        }
+        drop(pages);
         self.count(what, times);
     }
     fn diffing(&self, begins: bool) {

@@ -6,7 +6,7 @@
 //! **Invariant:** pure; the protocol sees neither clock nor network, and the same recording, machine and options give the same times everywhere.
 //!
 //! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `contents` (to check by), `world` (tasks, messages, interrupts),
-//! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], [`run`], [`WhatIf`] (clusters of which one thing is another one), `sequential` (one processor).
+//! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], `phases`, [`run`], [`WhatIf`] (clusters of which one thing is another one), `sequential` (one processor).
 #![forbid(unsafe_code)]
 
 mod caches;
@@ -15,6 +15,7 @@ mod error;
 mod fabric;
 mod host;
 mod pages;
+mod phases;
 mod row;
 mod run;
 mod sequential;
@@ -24,6 +25,6 @@ mod world;
 
 pub use error::ClusterError;
 pub use fabric::{fetch_cycles, message_cycles};
-pub use row::{Counts, Interrupts, PageWaits, Row, Server, SyncWaits, Work};
+pub use row::{AtNode, Counts, InPhase, Interrupts, PageWaits, Row, Server, SyncWaits, Work};
 pub use run::{Bound, Question, run};
 pub use what_if::{NAMED, Named, PARAMETERS, Parameter, WhatIf};

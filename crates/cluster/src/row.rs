@@ -146,19 +146,46 @@ pub struct Server {
     pub busiest: u64,
 }
 
-/// What threads waited for a page.
+/// What happened to a page at a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AtNode {
+    /// Times that it came from its home.
+    pub fetches: u64,
+    /// Of these, right after the page before it, to the same thread, which did not synchronise in between.
+    pub in_order: u64,
+    /// Times that the node gave it up because another one wrote it.
+    pub invalidations: u64,
+    /// Intervals in which the node wrote it.
+    pub writes: u64,
+    /// Runs of changed words in its diffs.
+    pub runs: u64,
+}
+
+impl AtNode {
+    pub(crate) fn add(&mut self, what: Count, times: u64) {
+        *match what {
+            Count::Fetch => &mut self.fetches,
+            Count::Invalidation => &mut self.invalidations,
+            Count::Diff | Count::HomeWrite => &mut self.writes,
+            Count::DiffRun => &mut self.runs,
+            _ => return,
+        } += times;
+    }
+}
+
+/// What threads waited for a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageWaits {
     /// Flat address of its first byte.
     pub flat: u64,
+    /// Home; none if no node touched it.
+    pub home: Option<u16>,
+    /// What happened to it, by node.
+    pub nodes: Vec<AtNode>,
     /// Cycles that threads waited.
     pub waited: u64,
     /// Faults.
     pub faults: u64,
-    /// Times that it came from its home.
-    pub fetches: u64,
-    /// Times that nodes gave it up because another one wrote it.
-    pub invalidations: u64,
 }
 
 /// What threads waited at a lock or barrier.
@@ -172,6 +199,43 @@ pub struct SyncWaits {
     pub waited: u64,
     /// Times that it was taken, or that threads came.
     pub times: u64,
+    /// Of these, times that a lock came from another node.
+    pub remote: u64,
+    /// Cycles that threads waited for pages while they had the lock.
+    pub faulted: u64,
+}
+
+/// What threads did while a phase of the program was the innermost one that they were in. The classes are those of a row, in cycles of all
+/// threads; idle processors are in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InPhase {
+    /// Name; empty for what is outside of all phases.
+    pub name: String,
+    /// Instructions and hits in first caches.
+    pub compute: u64,
+    /// Misses inside the node.
+    pub local: u64,
+    /// Waiting for pages.
+    pub data: u64,
+    /// Locks: waiting for them and giving them up.
+    pub lock: u64,
+    /// Barriers.
+    pub barrier: u64,
+    /// Waiting for what the recording says.
+    pub other: u64,
+    /// Standing still for interrupts.
+    pub interrupted: u64,
+}
+
+impl InPhase {
+    /// All of them.
+    pub fn cycles(&self) -> u64 {
+        self.classes().iter().sum()
+    }
+    /// The classes, in the order of a row's.
+    pub fn classes(&self) -> [u64; 7] {
+        [self.compute, self.local, self.data, self.lock, self.barrier, self.other, self.interrupted]
+    }
 }
 
 /// What came of a recording on a cluster. Times are cycles, those of threads of all of them together.
@@ -191,6 +255,10 @@ pub struct Row {
     pub compute: u64,
     /// Misses inside the node.
     pub local: u64,
+    /// Both of these, of the processor that has most of them.
+    pub most_work: u64,
+    /// Number of that processor.
+    pub most_work_at: u32,
     /// Waiting for pages.
     pub data: u64,
     /// Locks: waiting for them and giving them up.
@@ -203,6 +271,8 @@ pub struct Row {
     pub interrupted: u64,
     /// Processors that have nothing to do, before, behind or beside their threads.
     pub idle: u64,
+    /// By phase of the program, in the order in which they first began; the first is what is outside of all, if threads spent time there.
+    pub phases: Vec<InPhase>,
     /// Work of the protocol.
     pub work: Work,
     /// What the protocol did.
@@ -217,6 +287,9 @@ pub struct Row {
     /// Locks and barriers.
     #[serde(skip)]
     pub synchronisation: Vec<SyncWaits>,
+    /// Waiting for pages, by node.
+    #[serde(skip)]
+    pub node_data: Vec<u64>,
     /// Pages that nodes share.
     pub shared_pages: u64,
     /// Pages that one node has alone.
@@ -234,6 +307,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// The speedup if nothing but computing and misses inside nodes took time, evenly shared out.
+    pub fn ideal(&self) -> f64 {
+        let processors = f64::from(self.nodes) * f64::from(self.processors);
+        self.sequential as f64 * processors / (self.compute + self.local).max(1) as f64
+    }
     /// Times that one processor takes over what the cluster takes.
     pub fn speedup(&self) -> f64 {
         self.sequential as f64 / self.cycles.max(1) as f64

@@ -2,6 +2,7 @@
 use crate::ClusterError;
 use crate::fabric::PARTS;
 use crate::pages::Pages;
+use crate::phases::{most_work, node_data, phases};
 use crate::row::{Counts, Interrupts, Row, Server, Work};
 use crate::sequential;
 use crate::system::System;
@@ -183,6 +184,7 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
     let mut times = Times::default();
     done.times.iter().for_each(|t| times.add(t));
     let [lock, barrier] = done.memory.synchronised();
+    let (at, most_work) = most_work(&bound.bindings, &done.times);
     let (mut counts, mut interrupts, mut work) = (Counts::default(), Interrupts::default(), Work::default());
     for node in &done.memory.world.nodes {
         counts.join(&node.counts.borrow());
@@ -199,6 +201,9 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         sequential: bound.sequential,
         compute: times.instructions,
         local: times.private,
+        most_work,
+        most_work_at: at.into(),
+        phases: phases(done),
         data: times.shared,
         lock,
         barrier,
@@ -211,6 +216,7 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         servers: servers(&done.waits),
         pages: done.memory.pages_waited_for(),
         synchronisation: done.memory.synchronisation(),
+        node_data: node_data(&bound.bindings, &done.times, (bound.nodes, bound.threads)),
         shared_pages: bound.pages.flats.len() as u64,
         private_pages: bound.pages.private,
         read: done.memory.world.contents.as_ref().map(|c| c.read.get()),

@@ -4,7 +4,7 @@ use crate::fabric::Fabric;
 use crate::host;
 use crate::pages::Pages;
 use crate::row::{PageWaits, SyncWaits};
-use crate::world::World;
+use crate::world::{Node, World};
 use hashbrown::HashMap;
 use homenode_hlrc::cluster::{Cluster, PageId};
 use homenode_hlrc::host::Access as May;
@@ -13,6 +13,7 @@ use homenode_machine::Network;
 use homenode_timed::engine::{Access, Deed, Effects, Memory, Object, Path};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What a processor waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ struct Processor {
     /// What it waits for, and since when.
     waiting: (Waiting, u64),
     counts: bool,
+    /// The phase of the program that it is in.
+    phase: u32,
     /// Locks that it has, and how many times.
     held: HashMap<u32, u32>,
 }
@@ -52,6 +55,10 @@ pub(crate) struct System {
     page_waits: Vec<[u64; 2]>,
     /// Of each slot: whether it is a barrier, cycles waited, times.
     slot_waits: Vec<(bool, u64, u64)>,
+    /// Of locks: cycles that threads which had them waited for pages.
+    held_faults: HashMap<u32, u64>,
+    /// Of each phase of the program: cycles spent on locks, and on barriers.
+    phase_waits: Vec<[u64; 2]>,
 }
 
 impl System {
@@ -68,11 +75,14 @@ impl System {
             writes: WriteBuffer::default(),
             waiting: (Waiting::Data(NONE_PAGE), 0),
             counts: true,
+            phase: 0,
             held: HashMap::new(),
         };
         System {
             page_waits: vec![[0; 2]; like.pages as usize],
             slot_waits: vec![(false, 0, 0); like.slots as usize],
+            held_faults: HashMap::new(),
+            phase_waits: vec![[0; 2]],
             world: World::new((net.clone(), local_faults, checks), like, host::task),
             pages,
             slots,
@@ -89,22 +99,38 @@ impl System {
         let of = |barriers: bool| self.slot_waits.iter().filter(|s| s.0 == barriers).map(|s| s.1).sum();
         [of(false), of(true)]
     }
+    /// Cycles spent on locks, and on barriers, in a phase of the program.
+    pub(crate) fn synchronised_in(&self, phase: usize) -> [u64; 2] {
+        self.phase_waits.get(phase).copied().unwrap_or_default()
+    }
     /// Pages that were waited for.
     pub(crate) fn pages_waited_for(&self) -> Vec<PageWaits> {
-        let of_pages = self.world.of_pages.borrow();
+        let nodes = &self.world.nodes;
         let page = |(page, [waited, faults]): (usize, &[u64; 2])| {
-            let [fetches, invalidations] = of_pages[page];
+            let number = PageId(page as u32);
             let flat = self.pages.flats.get(page)? << self.pages.shift;
-            (*faults > 0).then_some(PageWaits { flat, waited: *waited, faults: *faults, fetches, invalidations })
+            let directory = &nodes[nodes[0].cluster.directory(number).index()];
+            let home = directory.region[self.world.layout.home(number)].load(Ordering::Relaxed);
+            let at = |n: &Node| n.of_pages.borrow().get(&number.0).copied().unwrap_or_default();
+            (*faults > 0).then(|| PageWaits {
+                flat,
+                home: home.checked_sub(1).map(|node| node as u16),
+                nodes: nodes.iter().map(at).collect(),
+                waited: *waited,
+                faults: *faults,
+            })
         };
         self.page_waits.iter().enumerate().filter_map(page).collect()
     }
     /// Locks and barriers, in the order of their slots.
     pub(crate) fn synchronisation(&self) -> Vec<SyncWaits> {
         let mut all = vec![SyncWaits::default(); self.slots.len()];
+        let remote = self.world.remote.borrow();
         for (object, slot) in self.slots.iter() {
-            let (is_barrier, waited, times) = self.slot_waits[*slot as usize];
-            all[*slot as usize] = SyncWaits { object: *object, is_barrier, waited, times };
+            let at = *slot as usize;
+            let (is_barrier, waited, times) = self.slot_waits[at];
+            let faulted = self.held_faults.get(slot).copied().unwrap_or(0);
+            all[at] = SyncWaits { object: *object, is_barrier, waited, times, remote: remote[at], faulted };
         }
         all
     }
@@ -115,11 +141,14 @@ impl System {
         if !p.counts {
             return;
         }
-        let took = until - p.waiting.1;
+        let (took, phase) = (until - p.waiting.1, p.phase as usize);
         let (slot, is_barrier, is_one) = match p.waiting.0 {
             Waiting::Data(page) => {
                 let [waited, faults] = &mut self.page_waits[page as usize];
                 (*waited, *faults) = (*waited + took, *faults + 1);
+                for (slot, _) in p.held.iter().filter(|(_, times)| **times > 0) {
+                    *self.held_faults.entry(*slot).or_default() += took;
+                }
                 return;
             }
             Waiting::Lock(slot, takes) => (slot, false, takes),
@@ -127,6 +156,7 @@ impl System {
         };
         let (barrier, waited, times) = &mut self.slot_waits[slot as usize];
         *barrier = is_barrier;
+        self.phase_waits[phase][usize::from(is_barrier)] += took;
         (*waited, *times) = (*waited + took, *times + u64::from(is_one));
     }
 
@@ -156,6 +186,9 @@ impl System {
 
     fn begin(&mut self, processor: u32, waiting: Waiting, operation: Operation, owed: u64) {
         self.processors[processor as usize].waiting = (waiting, self.world.now.get());
+        if !matches!(waiting, Waiting::Data(_)) {
+            self.world.fetched[processor as usize].set(None);
+        }
         self.world.begin(processor, operation, owed);
     }
 
@@ -298,5 +331,10 @@ impl Memory for System {
     }
     fn counting(&mut self, processor: u32, counts: bool) {
         self.processors[processor as usize].counts = counts;
+    }
+    fn phase(&mut self, processor: u32, phase: u32) {
+        self.processors[processor as usize].phase = phase;
+        let phases = self.phase_waits.len().max(phase as usize + 1);
+        self.phase_waits.resize(phases, [0; 2]);
     }
 }

@@ -4,7 +4,8 @@
 //! much later, and so much later it goes on or is over. Its changes of the node's own words are seen at once.
 use crate::contents::Contents;
 use crate::fabric::Fabric;
-use crate::row::{Counts, Interrupts, Work};
+use crate::row::{AtNode, Counts, Interrupts, Work};
+use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
 use homenode_hlrc::host::{Access, Interrupt, Wake};
@@ -69,6 +70,8 @@ pub(crate) struct Node {
     pub(crate) counts: RefCell<Counts>,
     pub(crate) interrupts: RefCell<Interrupts>,
     pub(crate) work: RefCell<Work>,
+    /// What happened to each page to which something did.
+    pub(crate) of_pages: RefCell<HashMap<u32, AtNode>>,
     /// When calls that protect pages are over.
     protecting: RefCell<Vec<u64>>,
     /// Processor that has the next interrupt, where they go in turn.
@@ -117,8 +120,10 @@ pub(crate) struct World {
     /// Cycles that the task which is polled has computed since.
     pub(crate) debt: Cell<u64>,
     pub(crate) current: Cell<usize>,
-    /// Fetches and invalidations of each page.
-    pub(crate) of_pages: RefCell<Vec<[u64; 2]>>,
+    /// Page that each processor fetched last, if it has not synchronised since.
+    pub(crate) fetched: Vec<Cell<Option<u32>>>,
+    /// Times that each lock came from another node.
+    pub(crate) remote: RefCell<Vec<u64>>,
     /// Words of the run of changed words that was found last.
     pub(crate) run_words: Cell<u64>,
     slots: RefCell<Vec<Slot>>,
@@ -156,6 +161,7 @@ impl World {
                 counts: RefCell::default(),
                 interrupts: RefCell::default(),
                 work: RefCell::default(),
+                of_pages: RefCell::default(),
                 protecting: RefCell::default(),
                 turn: Cell::new(0),
                 cluster,
@@ -175,7 +181,8 @@ impl World {
             now: Cell::new(0),
             debt: Cell::new(0),
             current: Cell::new(0),
-            of_pages: RefCell::new(vec![[0; 2]; pages]),
+            fetched: vec![Cell::new(None); like.all_threads() as usize],
+            remote: RefCell::new(vec![0; like.slots as usize]),
             run_words: Cell::new(0),
             slots: RefCell::default(),
             free: RefCell::default(),

@@ -1,6 +1,7 @@
-//! A reproduction as one page of HTML that needs no other file: pictures stand inside it. And all files of it.
-use crate::doc::{ReproduceDoc, Table, Verdict};
-use crate::page::{self, Picture, Section, sections};
+//! Pages of HTML that need no other file and have no scripts: a reproduction, whose pictures stand inside it, with all files of it; and the frame
+//! for others.
+use crate::doc::{ReproduceDoc, Verdict};
+use crate::page::{self, Picture, Section, sections, shown};
 use homenode_command::{Failure, output};
 use homenode_table::esc;
 use std::fmt::Write;
@@ -21,28 +22,35 @@ pub fn write(doc: &ReproduceDoc, out: &Path, pictures: &[Picture]) -> Result<(),
     output::write(&named("json"), doc.to_json().as_bytes())
 }
 
-/// The page.
-fn html(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
-    let title = format!("{} at size {}", esc(&doc.experiment), esc(&doc.size));
-    let mut out = format!(
+/// Page with this title and this inside, which are markup; `style` comes behind what pages have in common.
+pub fn framed(title: &str, style: &str, inside: &str) -> String {
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
          content=\"default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<p>{}</p>\n",
-        esc(&doc.programs)
-    );
+         <style>{STYLE}{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{inside}</main>\n</body>\n</html>\n"
+    )
+}
+
+/// Sentences as a list.
+pub fn notes<'n>(notes: impl IntoIterator<Item = &'n String>) -> String {
+    let items: String = notes.into_iter().map(|n| format!("<li>{}</li>\n", esc(n))).collect();
+    format!("<ul class=\"notes\">\n{items}</ul>\n")
+}
+
+/// The page.
+fn html(doc: &ReproduceDoc, pictures: &[Picture]) -> String {
+    let mut out = format!("<p>{}</p>\n", esc(&doc.programs));
     counts(&mut out, doc);
     let all = sections(doc, pictures);
     out.push_str("<nav><a href=\"#claims\">Claims</a>");
     let named = all.iter().filter_map(|s| Some((s.number?, s)));
     named.for_each(|(n, _)| write!(out, "<a href=\"#e{n}\">E{n}</a>").expect(WRITES));
-    out.push_str("</nav>\n<ul class=\"notes\">\n");
-    doc.notes.iter().for_each(|n| writeln!(out, "<li>{}</li>", esc(n)).expect(WRITES));
-    out.push_str("</ul>\n");
+    out.push_str("</nav>\n");
+    out.push_str(&notes(&doc.notes));
     claims(&mut out, doc);
     all.iter().for_each(|s| section(&mut out, s));
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
+    framed(&format!("{} at size {}", esc(&doc.experiment), esc(&doc.size)), "", &out)
 }
 
 /// The class of a verdict: its first word.
@@ -85,7 +93,9 @@ fn section(out: &mut String, section: &Section<'_>) {
     if let Some(n) = section.number {
         writeln!(out, "<h2 id=\"e{n}\">E{n}</h2>").expect(WRITES);
     }
-    section.tables.iter().for_each(|t| table(out, t));
+    for table in &section.tables {
+        write!(out, "<h3>{}</h3>\n{}", esc(&table.title), shown(table).html()).expect(WRITES);
+    }
     if !section.pictures.is_empty() {
         out.push_str("<div class=\"pictures\">\n");
         for picture in &section.pictures {
@@ -97,17 +107,6 @@ fn section(out: &mut String, section: &Section<'_>) {
         }
         out.push_str("</div>\n");
     }
-}
-
-fn table(out: &mut String, table: &Table) {
-    let row = |out: &mut String, cells: &[String], mark: &str| {
-        let cells: String = cells.iter().map(|c| format!("<{mark}>{}</{mark}>", esc(c))).collect();
-        writeln!(out, "<tr>{cells}</tr>").expect(WRITES);
-    };
-    writeln!(out, "<h3>{}</h3>\n<div class=\"scroll\"><table>", esc(&table.title)).expect(WRITES);
-    row(out, &table.columns, "th");
-    table.rows.iter().for_each(|cells| row(out, cells, "td"));
-    out.push_str("</table></div>\n");
 }
 
 #[cfg(test)]

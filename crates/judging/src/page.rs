@@ -116,7 +116,7 @@ fn table(out: &mut String, table: &doc::Table) {
 }
 
 /// The first column to the left, the others to the right.
-fn shown(table: &doc::Table) -> Table {
+pub(crate) fn shown(table: &doc::Table) -> Table {
     let first = table.columns.iter().take(1).map(|name| Column::words(name, 0));
     let mut shown = Table::new(first.chain(table.columns.iter().skip(1).map(Column::number)).collect());
     table.rows.iter().for_each(|row| shown.push_words(row));

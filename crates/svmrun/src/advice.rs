@@ -1,6 +1,6 @@
 //! What a run on nodes could do without: each piece of advice names what takes the time, and how much of it that is.
-use crate::collect::sum;
 use crate::doc::{LockGroupDoc, ObjectDoc, PageRunDoc, SvmDoc, ThreadDoc};
+use crate::pages::sum;
 use homenode_hlrc::steps::{self, Pages};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Share of a thread's life below which nothing is said.
 const LEAST_SHARE: f64 = 0.05;
-/// Seconds of a thread's life below which nothing can be told.
+/// Seconds of a measured thread's life below which nothing can be told.
 const LEAST_SECONDS: f64 = 0.01;
 /// How many times the mean a node must fetch to stand out.
 const UNEVEN: f64 = 1.5;
@@ -122,22 +122,78 @@ pub(crate) fn finished(doc: &SvmDoc) -> impl Iterator<Item = &ThreadDoc> {
     doc.nodes.iter().flat_map(|n| &n.threads).filter(|t| t.seconds > 0.0)
 }
 
+/// What advice rests on, of a run that was measured or simulated.
+pub struct Evidence<'e> {
+    /// Seconds a thread, over all threads that ended.
+    pub mean: Mean,
+    /// Seconds a thread of each node.
+    pub nodes: Vec<Mean>,
+    /// Threads that ended.
+    pub threads: usize,
+    /// The one that computes longest, and its seconds of that; none if threads wait for processors, too.
+    pub busiest: Option<(u32, f64)>,
+    /// Seconds of a thread's life below which nothing can be told.
+    pub least_seconds: f64,
+    /// Which clock tells seconds.
+    pub clock: &'static str,
+    /// Shared memory, with what happened to it.
+    pub objects: &'e [ObjectDoc],
+    /// Locks by object.
+    pub lock_groups: &'e [LockGroupDoc],
+    /// Of each of these, seconds that threads which had one waited for pages, all together; empty where that is not known.
+    pub faulted: Vec<f64>,
+    /// Barriers that all threads passed.
+    pub barriers: u64,
+    /// Whether nodes fetch pages without the homes' processors: several can come with one then.
+    pub is_fetched: bool,
+    /// Homes that moved.
+    pub moved: u64,
+    /// Pages that came with others.
+    pub came_ahead: u64,
+}
+
+impl Evidence<'_> {
+    /// Of a run that was measured.
+    pub(crate) fn of(doc: &SvmDoc) -> Evidence<'_> {
+        let threads = finished(doc).count();
+        let all = doc.nodes.len() as u64 * u64::from(doc.threads_per_node);
+        let barriers = doc.locks.iter().filter(|l| l.what == "barrier").fold(0, |n: u64, l| n.saturating_add(l.times));
+        let computing = finished(doc).map(|t| (t.thread, t.compute_seconds));
+        Evidence {
+            mean: Mean::of(finished(doc)),
+            nodes: doc.nodes.iter().map(|n| Mean::of(n.threads.iter().filter(|t| t.seconds > 0.0))).collect(),
+            threads,
+            busiest: computing.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| threads <= doc.processors as usize),
+            least_seconds: LEAST_SECONDS,
+            clock: "by the clock on the wall",
+            objects: &doc.objects,
+            lock_groups: &doc.lock_groups,
+            faulted: Vec::new(),
+            barriers: barriers / all.max(1),
+            is_fetched: steps::find(&doc.protocol).is_some_and(|step| step.pages == Pages::Fetched),
+            moved: counted(doc, MOVED),
+            came_ahead: counted(doc, CAME_AHEAD),
+        }
+    }
+}
+
 /// What the run could do without, the greatest saving first; and a sentence if that is nothing.
-pub(crate) fn advice(doc: &SvmDoc) -> (Vec<Advice>, Option<String>) {
-    let mean = Mean::of(finished(doc));
-    if mean.seconds < LEAST_SECONDS || doc.nodes.len() < 2 {
+pub fn advice(e: &Evidence<'_>) -> (Vec<Advice>, Option<String>) {
+    let mean = &e.mean;
+    if mean.seconds < e.least_seconds || e.nodes.len() < 2 {
         let why = format!(
             "cannot tell what to change: {} nodes, whose threads lived {:.1} ms",
-            doc.nodes.len(),
+            e.nodes.len(),
             mean.seconds * 1e3
         );
         return (Vec::new(), Some(why));
     }
-    let mut all: Vec<Advice> = doc.objects.iter().flat_map(|o| of_object(doc, o, &mean)).collect();
-    all.extend(in_order(doc, &mean));
-    all.extend(uneven(doc, &mean));
-    all.extend(doc.lock_groups.iter().filter(|g| g.taken > 0).map(|g| of_locks(doc, g)));
-    all.extend(imbalance(doc, &mean));
+    let mut all: Vec<Advice> = e.objects.iter().flat_map(|o| of_object(e, o, mean)).collect();
+    all.extend(in_order(e, mean));
+    all.extend(uneven(e, mean));
+    let faulted = e.faulted.iter().copied().map(Some).chain(std::iter::repeat(None));
+    all.extend(e.lock_groups.iter().zip(faulted).filter(|(g, _)| g.taken > 0).map(|(g, f)| of_locks(e, g, f)));
+    all.extend(imbalance(e, mean));
     all.retain(|a| a.seconds >= LEAST_SHARE * mean.seconds);
     all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let nothing = all.is_empty().then(|| {
@@ -157,8 +213,8 @@ fn named(object: &ObjectDoc) -> String {
 }
 
 /// Shares of the waiting for data and of the time of diffs that an object's pages have, by how they are used.
-fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
-    let all = |of: fn(&ObjectDoc) -> u64| doc.objects.iter().map(of).fold(0, u64::saturating_add).max(1) as f64;
+fn of_object(e: &Evidence<'_>, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
+    let all = |of: fn(&ObjectDoc) -> u64| e.objects.iter().map(of).fold(0, u64::saturating_add).max(1) as f64;
     let fetches = all(|o| sum(&o.traffic.fetches));
     let traffic = &object.traffic;
     let diffs = traffic.runs as f64 / all(|o| o.traffic.runs) * mean.diff;
@@ -166,7 +222,7 @@ fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
     let (shared, remote) = (traffic.fetches_of_shared_writes, traffic.fetches_of_remote_writes);
     let read = sum(&traffic.fetches).saturating_sub(shared).saturating_sub(remote);
     let name = named(object);
-    let moves = moves(doc, object).unwrap_or_default();
+    let moves = moves(e, object).unwrap_or_default();
     vec![
         Advice {
             about: About::SharedWrites,
@@ -197,11 +253,9 @@ fn of_object(doc: &SvmDoc, object: &ObjectDoc, mean: &Mean) -> Vec<Advice> {
 
 /// Words on homes that would move, and how many diffs that saves if what is written between barriers is always the same; none if no home would,
 /// or if homes moved in this run.
-fn moves(doc: &SvmDoc, object: &ObjectDoc) -> Option<String> {
-    let threads = doc.nodes.len() as u64 * u64::from(doc.threads_per_node);
-    let barriers = doc.locks.iter().filter(|l| l.what == "barrier").fold(0, |n: u64, l| n.saturating_add(l.times));
-    let barriers = barriers / threads.max(1);
-    if barriers == 0 || counted(doc, MOVED) > 0 {
+fn moves(e: &Evidence<'_>, object: &ObjectDoc) -> Option<String> {
+    let barriers = e.barriers;
+    if barriers == 0 || e.moved > 0 {
         return None;
     }
     let (mut diffs, mut saved) = (0_u64, 0_u64);
@@ -231,18 +285,17 @@ fn counted(doc: &SvmDoc, what: &str) -> u64 {
 }
 
 /// Pages that follow one another and are fetched one by one.
-fn in_order(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
-    let all = |of: &dyn Fn(&ObjectDoc) -> u64| doc.objects.iter().fold(0_u64, |n, o| n.saturating_add(of(o)));
+fn in_order(e: &Evidence<'_>, mean: &Mean) -> Option<Advice> {
+    let all = |of: &dyn Fn(&ObjectDoc) -> u64| e.objects.iter().fold(0_u64, |n, o| n.saturating_add(of(o)));
     let fetches = all(&|o| sum(&o.traffic.fetches));
-    let is_fetched = steps::find(&doc.protocol).is_some_and(|step| step.pages == Pages::Fetched);
-    if !is_fetched || fetches < FETCHES_LEAST || counted(doc, CAME_AHEAD) > 0 {
+    if !e.is_fetched || fetches < FETCHES_LEAST || e.came_ahead > 0 {
         return None;
     }
     let saved = |ahead: u8| {
         all(&|o| o.ahead.iter().filter(|a| a.ahead == ahead).fold(0, |n: u64, a| n.saturating_add(a.saved_fetches)))
     };
     let by_number: BTreeMap<u8, u64> =
-        doc.objects.iter().flat_map(|o| &o.ahead).map(|a| (a.ahead, saved(a.ahead))).collect();
+        e.objects.iter().flat_map(|o| &o.ahead).map(|a| (a.ahead, saved(a.ahead))).collect();
     let most = *by_number.values().max()?;
     // More pages ahead than are needed come in vain.
     let (ahead, saved) = by_number.into_iter().find(|(_, n)| n.saturating_mul(10) >= most.saturating_mul(9))?;
@@ -258,18 +311,18 @@ fn in_order(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
 }
 
 /// A node that fetches far more than the others makes them wait.
-fn uneven(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
+fn uneven(e: &Evidence<'_>, mean: &Mean) -> Option<Advice> {
     let of = |node: usize| {
-        doc.objects.iter().filter_map(|o| o.traffic.fetches.get(node)).fold(0_u64, |s, n| s.saturating_add(*n))
+        e.objects.iter().filter_map(|o| o.traffic.fetches.get(node)).fold(0_u64, |s, n| s.saturating_add(*n))
     };
-    let by_node: Vec<u64> = (0..doc.nodes.len()).map(of).collect();
+    let by_node: Vec<u64> = (0..e.nodes.len()).map(of).collect();
     let (node, most) = by_node.iter().enumerate().max_by_key(|(_, n)| **n)?;
     let average = sum(&by_node) as f64 / by_node.len() as f64;
     let times = *most as f64 / average.max(1.0);
     if times < UNEVEN || *most < FETCHES_LEAST {
         return None;
     }
-    let own = Mean::of(doc.nodes.get(node)?.threads.iter().filter(|t| t.seconds > 0.0));
+    let own = e.nodes.get(node)?;
     Some(Advice {
         about: About::UnevenFetches,
         text: format!(
@@ -279,14 +332,19 @@ fn uneven(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
     })
 }
 
-fn of_locks(doc: &SvmDoc, group: &LockGroupDoc) -> Advice {
-    let threads = finished(doc).count().max(1) as f64;
-    let place = group.object.and_then(|o| doc.objects.get(o as usize));
+fn of_locks(e: &Evidence<'_>, group: &LockGroupDoc, faulted: Option<f64>) -> Advice {
+    let threads = e.threads.max(1) as f64;
+    let place = group.object.and_then(|o| e.objects.get(o as usize));
     let name = place.map_or_else(|| "memory that is not shared".to_owned(), named);
+    let faulted =
+        faulted.filter(|seconds| *seconds >= LEAST_SHARE * e.mean.seconds).map_or_else(String::new, |seconds| {
+            let each = 1e6 * seconds / group.taken as f64;
+            format!("; who has one waits {each:.0} us each time for pages meanwhile: let them come before it is taken")
+        });
     Advice {
         about: About::Lock,
         text: format!(
-            "{} locks in {name}: taken {} times, {} times from another node: take them less often, or give each node or part its own",
+            "{} locks in {name}: taken {} times, {} times from another node: take them less often, or give each node or part its own{faulted}",
             group.locks, group.taken, group.remote
         ),
         seconds: group.seconds / threads,
@@ -295,18 +353,15 @@ fn of_locks(doc: &SvmDoc, group: &LockGroupDoc) -> Advice {
 
 /// Waiting at barriers for threads that have more to do. Threads without a processor each wait for others to leave theirs, whatever they
 /// have to do.
-fn imbalance(doc: &SvmDoc, mean: &Mean) -> Option<Advice> {
-    if finished(doc).count() > doc.processors as usize {
-        return None;
-    }
-    let (thread, most) = finished(doc).map(|t| (t.thread, t.compute_seconds)).max_by(|a, b| a.1.total_cmp(&b.1))?;
+fn imbalance(e: &Evidence<'_>, mean: &Mean) -> Option<Advice> {
+    let (thread, most) = e.busiest?;
     let average = mean.compute;
     Some(Advice {
         about: About::Imbalance,
         text: format!(
-            "threads wait {:.3} s at barriers, and thread {thread} computes for {most:.3} s (by the clock on the wall) where the mean is {average:.3} s: share the work out \
+            "threads wait {:.3} s at barriers, and thread {thread} computes for {most:.3} s ({}) where the mean is {average:.3} s: share the work out \
              more evenly",
-            mean.barrier
+            mean.barrier, e.clock
         ),
         seconds: (most - average).min(mean.barrier).max(0.0),
     })

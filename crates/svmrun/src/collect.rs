@@ -1,8 +1,6 @@
 //! What nodes say of themselves in their regions, as a document.
-use crate::doc::{
-    Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PageRunDoc, PhaseDoc, ThreadDoc, TrafficDoc,
-};
-use crate::order::InOrder;
+use crate::doc::{Counted, LockDoc, LockGroupDoc, Messages, NodeDoc, ObjectDoc, PageDoc, PhaseDoc, ThreadDoc};
+use crate::pages::{Page, Pages, sum};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_hlrc::slots::{self, Use};
@@ -16,8 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Pages and locks in a document.
 const MOST: usize = 64;
-/// Runs of pages in a document.
-const RUNS_MOST: usize = 1 << 18;
 
 /// Regions of the nodes that have begun.
 pub(crate) struct Regions<'r> {
@@ -107,15 +103,9 @@ impl<'r> Regions<'r> {
     /// Pieces as objects, and where in the program's file each was asked for.
     pub(crate) fn objects(&self, pieces: &[PieceTaken]) -> Vec<(ObjectDoc, u64)> {
         let object = |p: &PieceTaken| ObjectDoc {
-            site: String::new(),
-            source: None,
             thread: p.thread,
             asked_bytes: p.asked,
-            address: p.address,
-            bytes: p.bytes,
-            traffic: self.no_traffic(),
-            pages: Vec::new(),
-            ahead: InOrder::none(),
+            ..Pages::piece(self.regions.len(), (p.address, p.bytes), String::new())
         };
         pieces.iter().map(|p| (object(p), p.site)).collect()
     }
@@ -124,105 +114,37 @@ impl<'r> Regions<'r> {
         self.profiles().map(Profile::forgotten).sum()
     }
 
-    fn no_traffic(&self) -> TrafficDoc {
-        TrafficDoc {
-            fetches: vec![0; self.regions.len()],
-            writes: vec![0; self.regions.len()],
-            ..TrafficDoc::default()
-        }
-    }
-
     /// Adds what happened to each page below `used_bytes` to its object; the pages to which most happened.
     pub(crate) fn pages(&self, objects: &mut [ObjectDoc], used_bytes: u64) -> Vec<PageDoc> {
         let pages = u32::try_from(used_bytes / self.job.page_bytes).unwrap_or(u32::MAX).min(self.cluster.pages);
-        let mut hottest: Vec<PageDoc> = Vec::new();
-        let (mut runs, mut in_order) = (0, vec![InOrder::new(); self.regions.len()]);
+        let (mut hottest, mut all): (Vec<PageDoc>, _) = (Vec::new(), Pages::new(self.regions.len()));
         for page in (0..pages).map(PageId) {
-            let doc = self.page(page, objects);
-            self.note_page(page, doc.as_ref(), objects, &mut runs);
-            self.note_order(Some(page), doc.as_ref(), objects, &mut in_order);
-            let Some(doc) = doc else { continue };
-            if let Some(object) = doc.object.and_then(|o| objects.get_mut(o as usize)) {
-                add(&mut object.traffic, &doc.traffic);
-            }
-            hottest.push(doc);
+            let start = u64::from(page.0) * self.job.page_bytes;
+            let object = object_of(objects, ADDRESS + start);
+            let seen = self.page(page, object.map(|(o, _)| o));
+            let Some(traffic) = all.add(&seen, objects) else { continue };
+            let offset = object.map_or(start, |(_, offset)| offset);
+            hottest.push(PageDoc { page: page.0, object: seen.object, offset, home: seen.home, traffic });
             if hottest.len() > 64 * MOST {
                 keep_hottest(&mut hottest);
             }
         }
-        self.note_order(None, None, objects, &mut in_order);
+        all.end(objects);
         keep_hottest(&mut hottest);
-        if runs > RUNS_MOST {
-            objects.iter_mut().for_each(|o| o.pages.clear());
-        }
         hottest
     }
 
-    /// Adds a page to the runs of its object, and to how many there are.
-    fn note_page(&self, page: PageId, doc: Option<&PageDoc>, objects: &mut [ObjectDoc], runs: &mut usize) {
-        let address = ADDRESS + u64::from(page.0) * self.job.page_bytes;
-        let Some((object, _)) = object_of(objects, address).filter(|_| *runs <= RUNS_MOST) else { return };
-        let home = self.home(page);
-        let writes = doc.map_or(&[][..], |d| &d.traffic.writes);
-        let writer = if let Writer::One(node) = main_writer(writes) { Some(node) } else { None };
-        let by = |node: Option<u16>| node.and_then(|n| writes.get(usize::from(n))).copied().unwrap_or(0);
-        let all = &mut objects[object as usize].pages;
-        if all.last().is_none_or(|run| (run.home, run.writer) != (home, writer)) {
-            *runs += 1;
-            all.push(PageRunDoc { pages: 0, home, writer, writes: 0, of_home: 0, of_writer: 0 });
-        }
-        let Some(run) = all.last_mut() else { return };
-        run.pages += 1;
-        run.writes += sum(writes);
-        run.of_home += by(home);
-        run.of_writer += by(writer);
-    }
-
-    /// Adds what pages ahead would have saved, of runs of fetches that end before this page, or with the memory, to the objects of those.
-    fn note_order(
-        &self,
-        page: Option<PageId>,
-        doc: Option<&PageDoc>,
-        objects: &mut [ObjectDoc],
-        of_nodes: &mut [InOrder],
-    ) {
-        if doc.is_none() && !of_nodes.iter().any(InOrder::is_open) {
-            return;
-        }
-        let (home, object) = (page.and_then(|p| self.home(p)), doc.and_then(|d| d.object));
-        for ((at, order), profile) in of_nodes.iter_mut().enumerate().zip(self.profiles()) {
-            let fetches = doc.map_or(0, |d| d.traffic.fetches[at]);
-            let in_order = page.map_or(0, |p| profile.in_order_at(p));
-            let Some((of, saved)) = order.next((home, object), fetches, in_order) else { continue };
-            let ahead = objects.get_mut(of as usize).map_or(&mut [][..], |o| &mut o.ahead);
-            ahead.iter_mut().zip(saved).for_each(|(doc, saved)| doc.saved_fetches += saved);
-        }
-    }
-
-    fn page(&self, page: PageId, objects: &[ObjectDoc]) -> Option<PageDoc> {
-        let mut traffic = self.no_traffic();
-        for (node, profile) in self.profiles().enumerate() {
+    fn page(&self, page: PageId, object: Option<u32>) -> Page {
+        let mut seen = Page { home: self.home(page), object, ..Page::default() };
+        for profile in self.profiles() {
             let [fetches, invalidations, writes, runs] = profile.counts_at(page).map(u64::from);
-            (traffic.fetches[node], traffic.writes[node]) = (fetches, writes);
-            traffic.invalidations += invalidations;
-            traffic.runs += runs;
-            traffic.fetches_in_order += profile.in_order_at(page);
+            seen.fetches.push(fetches);
+            seen.writes.push(writes);
+            seen.in_order.push(profile.in_order_at(page));
+            seen.invalidations += invalidations;
+            seen.runs += runs;
         }
-        let happened = sum(&traffic.fetches) + sum(&traffic.writes) + traffic.invalidations;
-        let home = self.home(page);
-        if happened == 0 {
-            return None;
-        }
-        match main_writer(&traffic.writes) {
-            Writer::None => {}
-            Writer::One(writer) if Some(writer) != home => traffic.fetches_of_remote_writes = sum(&traffic.fetches),
-            Writer::One(_) => {}
-            Writer::Several => traffic.fetches_of_shared_writes = sum(&traffic.fetches),
-        }
-        let start = u64::from(page.0) * self.job.page_bytes;
-        let object = object_of(objects, ADDRESS + start);
-        let offset = object.map_or(start, |(_, offset)| offset);
-        Some(PageDoc { page: page.0, object: object.map(|(o, _)| o), offset, home, traffic })
+        seen
     }
 
     fn home(&self, page: PageId) -> Option<u16> {
@@ -291,23 +213,6 @@ fn lock_groups<'l>(locks: impl Iterator<Item = &'l LockDoc>) -> Vec<LockGroupDoc
     groups.into_values().collect()
 }
 
-/// Who writes a page.
-enum Writer {
-    None,
-    /// Nine of ten times this node.
-    One(u16),
-    Several,
-}
-
-fn main_writer(writes: &[u64]) -> Writer {
-    let most = (0..).zip(writes).max_by_key(|(_, n)| **n);
-    match most {
-        None | Some((_, 0)) => Writer::None,
-        Some((node, n)) if n.saturating_mul(10) >= sum(writes).saturating_mul(9) => Writer::One(node),
-        Some(_) => Writer::Several,
-    }
-}
-
 fn keep_hottest(pages: &mut Vec<PageDoc>) {
     let heat = |p: &PageDoc| sum(&p.traffic.fetches) + sum(&p.traffic.writes);
     pages.sort_by_key(|p| (std::cmp::Reverse(heat(p)), p.page));
@@ -319,20 +224,6 @@ fn object_of(objects: &[ObjectDoc], address: u64) -> Option<(u32, u64)> {
     let at = objects.partition_point(|o| o.address <= address).checked_sub(1)?;
     let offset = address - objects[at].address;
     (offset < objects[at].bytes).then_some((at as u32, offset))
-}
-
-fn add(to: &mut TrafficDoc, from: &TrafficDoc) {
-    to.fetches.iter_mut().zip(&from.fetches).for_each(|(to, from)| *to += from);
-    to.writes.iter_mut().zip(&from.writes).for_each(|(to, from)| *to += from);
-    to.runs += from.runs;
-    to.invalidations += from.invalidations;
-    to.fetches_of_shared_writes += from.fetches_of_shared_writes;
-    to.fetches_of_remote_writes += from.fetches_of_remote_writes;
-    to.fetches_in_order += from.fetches_in_order;
-}
-
-pub(crate) fn sum(by_node: &[u64]) -> u64 {
-    by_node.iter().fold(0, |sum, n| sum.saturating_add(*n))
 }
 
 /// What a thread did; `None` if it never ran.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** when the command returns, no process of the cluster is left; a node that ended before its time is named.
 //!
-//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `journals`, `hosts` (nodes elsewhere), `mpi` (nodes that an mpirun starts), [`doc`], `collect`, `order`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
+//! Reading order: `options`, `planned`, `memory`, `library`, `watch`, `journals`, `hosts` (nodes elsewhere), `mpi` (nodes that an mpirun starts), [`doc`], `collect`, `order`, `pages`, `sites`, `text`; then [`run`]; `advice`, [`report`], [`replan`].
 //!
 //! ```
 //! use homenode_command::Class;
@@ -31,6 +31,7 @@ mod memory;
 mod mpi;
 mod options;
 mod order;
+mod pages;
 mod planned;
 mod replan;
 mod report;
@@ -38,12 +39,13 @@ mod sites;
 mod text;
 mod watch;
 
-pub use advice::{About, Advice};
+pub use advice::{About, Advice, Evidence, Mean, advice};
 pub use doc::SvmDoc;
 pub use hosts::agent;
 pub use journals::{ReplayedDoc, SvmReplay, replay};
 pub use mpi::{Joined, Ranks};
 pub use options::SvmRequest;
+pub use pages::{Page, Pages};
 pub use replan::{Replanned, replan};
 pub use report::{SvmReport, report};
 

@@ -1,7 +1,7 @@
 //! `homenode svm report`: where the time of a run on nodes went, and beside another run, what that one did without.
-use crate::advice::{Advice, Mean, advice, finished};
-use crate::collect::sum;
+use crate::advice::{Advice, Evidence, Mean, advice, finished};
 use crate::doc::{SCHEMA, SvmDoc, TrafficDoc};
+use crate::pages::sum;
 use homenode_command::Failure;
 use homenode_sys::dir;
 use homenode_table::{Column, Layout, Table, clean};
@@ -56,7 +56,7 @@ pub fn report(run: &Path, compare: Option<&Path>) -> Result<SvmReport, Failure> 
     let run = load(run)?;
     let mean = Mean::of(finished(&run));
     let compared = compare.map(|other| load(other).map(|other| compared(&mean, other))).transpose()?;
-    let (advice, without_advice) = advice(&run);
+    let (advice, without_advice) = advice(&Evidence::of(&run));
     Ok(SvmReport { schema: REPORT_SCHEMA, mean, advice, without_advice, compared, run })
 }
 

@@ -1,4 +1,22 @@
-//! Text in pages.
+//! Tables and text in pages.
+use crate::{Side, Table};
+
+impl Table {
+    /// An element of HTML, in a box that scrolls where it is too wide; cells of columns that stand to the left have the class `left`.
+    pub fn html(&self) -> String {
+        let left = |at: usize| self.columns()[at].side.map_or_else(|| self.is_text(at), |side| side == Side::Left);
+        let row = |mark: &str, cells: Vec<String>| {
+            let cell = |(at, words): (usize, &String)| {
+                let class = if left(at) { " class=\"left\"" } else { "" };
+                format!("<{mark}{class}>{}</{mark}>", esc(words))
+            };
+            format!("<tr>{}</tr>\n", cells.iter().enumerate().map(cell).collect::<String>())
+        };
+        let heading = row("th", self.columns().iter().map(|c| c.name.clone()).collect());
+        let rows = self.rows().map(|cells| row("td", cells.iter().map(|c| c.shown("–").into_owned()).collect()));
+        format!("<div class=\"scroll\"><table>\n{heading}{}</table></div>\n", rows.collect::<String>())
+    }
+}
 
 /// Text or a double-quoted attribute value: markup characters as entities, characters without a safe picture
 /// (controls, direction overrides) as U+FFFD.
@@ -27,6 +45,19 @@ fn is_hostile(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Cell, Column, Kind};
+
+    #[test]
+    fn tables_have_words_on_the_left_and_no_markup_of_others() {
+        let mut table =
+            Table::new(vec![Column::new("a<b", Kind::Text), Column::number("n"), Column::new("m", Kind::Count)]);
+        table.push([Cell::from("<i>"), Cell::from("1.5"), Cell::Absent]);
+        let rows = [
+            "<tr><th class=\"left\">a&lt;b</th><th>n</th><th>m</th></tr>",
+            "<tr><td class=\"left\">&lt;i&gt;</td><td>1.5</td><td>–</td></tr>",
+        ];
+        assert_eq!(table.html(), format!("<div class=\"scroll\"><table>\n{}\n{}\n</table></div>\n", rows[0], rows[1]));
+    }
 
     #[test]
     fn markup_is_inert() {

@@ -1,6 +1,7 @@
 //! `homenode sim cluster`: the document, what it counts, and what is refused.
 mod support;
 use homenode_command::Class;
+use homenode_svmrun::About;
 use homenode_synthetic::Builder;
 use homenode_toolkit::{SimClusterRequest, sim_cluster};
 use homenode_trace::{EventKind, Sampling};
@@ -99,6 +100,131 @@ fn a_phase_counts_alone_and_larger_pages_are_fewer() {
 }
 
 #[test]
+fn every_phase_has_its_part_of_the_time_in_one_run() {
+    let folder = dataset(&program());
+    let whole = sim_cluster(&request(&folder), &mut ()).expect("runs");
+    for phase in ["fill", "use"] {
+        let alone = SimClusterRequest { phase: Some(phase.into()), ..request(&folder) };
+        let alone = sim_cluster(&alone, &mut ()).expect("runs");
+        for (r, alone) in whole.rows.iter().zip(alone.rows) {
+            let p = r.row.phases.iter().find(|p| p.name == phase).expect("in the program");
+            let a = &alone.row;
+            assert_eq!(p.classes(), [a.compute, a.local, a.data, a.lock, a.barrier, a.other, a.interrupted], "{phase}");
+            assert_eq!(alone.row.phases.iter().map(|p| &p.name).collect::<Vec<_>>(), [phase], "others count no time");
+        }
+    }
+    for r in &whole.rows {
+        let all: u64 = r.row.phases.iter().map(|p| p.cycles()).sum();
+        assert_eq!(all + r.row.idle, r.row.cycles * 16);
+    }
+    assert!(whole.to_text().contains("by phase of the program"));
+}
+
+#[test]
+fn sentences_say_what_their_rows_say() {
+    let folder = dataset(&program());
+    let said = |what_ifs: &[&str]| {
+        let what_ifs = what_ifs.iter().map(|w| (*w).to_owned()).collect();
+        let asked = SimClusterRequest { what_ifs, protocols: vec!["base".into()], ..request(&folder) };
+        let row = sim_cluster(&asked, &mut ()).expect("runs").rows.remove(0);
+        (row.cause.expect("of the machine as it is"), row.limit.expect("likewise"), row.row)
+    };
+    let (cause, limit, row) = said(&[]);
+    let classes =
+        [("data", row.data), ("lock", row.lock), ("barrier", row.barrier), ("other", row.other), ("idle", row.idle)];
+    let (class, _) = classes.iter().max_by_key(|c| c.1).expect("classes");
+    let said_of = format!("most of the rest is {class}, ");
+    assert!(cause.contains(&said_of) && cause.contains("cannot tell why without --what-if"), "{cause}");
+    let most = row.servers.iter().max_by_key(|s| s.busiest).expect("servers");
+    let percent = format!("{:.0} %", 100.0 * most.busiest as f64 / row.cycles as f64);
+    assert!(limit.contains(most.name) && limit.contains(&percent), "{limit}");
+    let (cause, ..) = said(&["interrupts=0", "local-faults"]);
+    assert!(cause.contains("local-faults takes most of it away"), "{cause}");
+    let (cause, ..) = said(&["latency=1"]);
+    assert!(cause.contains("cannot tell why: no change that was asked for saves"), "{cause}");
+}
+
+/// What is advised first of a program on 4 nodes of 4 processors, by GeNIMA, and the whole text of it.
+fn advised(program: &Builder) -> (Option<About>, String) {
+    let folder = dataset(program);
+    let doc = sim_cluster(&SimClusterRequest { protocols: vec!["genima".into()], ..request(&folder) }, &mut ());
+    let row = doc.expect("runs").rows.remove(0);
+    let texts: Vec<&str> = row.advice.iter().map(|a| a.text.as_str()).chain(row.without_advice.as_deref()).collect();
+    (row.advice.first().map(|a| a.about), texts.join("; "))
+}
+
+#[test]
+fn advice_is_that_of_a_run_that_was_measured() {
+    // Rounds in which each thread writes a word, in one page or in pages of their own that nobody else reads.
+    let rounds = |apart: u64| {
+        let mut b = Builder::new(16);
+        for round in 0..20u64 {
+            (0..16u32).for_each(|t| _ = b.write(t, 0x10_0000 + u64::from(t) * apart + round * 8 % 64));
+            b.barrier(0x9000, 0..16);
+        }
+        b
+    };
+    let (about, text) = advised(&rounds(64));
+    assert!(about == Some(About::SharedWrites) && text.contains("pages that several nodes write"), "{text}");
+    let (about, text) = advised(&rounds(4096));
+    assert_ne!(about, Some(About::SharedWrites), "{text}");
+    // One lock, and below it a page that whoever has the lock must fetch.
+    let mut b = Builder::new(16);
+    for _ in 0..10 {
+        for t in 0..16u32 {
+            b.acquire(t, 0x9040, 0).write(t, 0x20_0000).release(t, 0x9040, 0);
+        }
+    }
+    let (about, text) = advised(&b);
+    assert_eq!(about, Some(About::Lock), "{text}");
+    assert!(text.contains("taken 160 times") && text.contains("each time for pages meanwhile"), "{text}");
+}
+
+#[test]
+fn the_page_is_whole_and_nothing_from_outside_is_markup() {
+    let inner = tempfile::tempdir().expect("a folder");
+    let path = inner.path().join("<script>'&\"lu\"");
+    std::fs::create_dir(&path).expect("a folder");
+    support::write(&program().store(), &path);
+    let asked = SimClusterRequest {
+        dataset: path,
+        nodes: vec!["4x4".into(), "8x2".into()],
+        what_ifs: vec!["local-faults".into()],
+        compare: Some("svm-best".into()),
+        ..request(&inner)
+    };
+    let doc = sim_cluster(&asked, &mut ()).expect("runs");
+    let page = doc.to_html();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("&lt;script&gt;&#39;&amp;&quot;lu&quot; on svm-achievable"));
+    for outside in
+        ["<script", "<link", "<img", "src=", "href=\"http", "@import", "url(", "on svm-achievable\"", "NaN", "inf%"]
+    {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    for element in ["svg", "table", "tr", "td", "th", "ul", "li", "details", "h2", "h3", "dl", "rect"] {
+        let ends = page.matches(&format!("</{element}>")).count()
+            + page.matches("height=\"100%\"/>").count() * usize::from(element == "rect");
+        let begins = page.matches(&format!("<{element} ")).count() + page.matches(&format!("<{element}>")).count();
+        assert_eq!(begins, ends, "{element}");
+    }
+    // Of each of four shapes and protocols: three bars of times, one a phase; six changes in a tornado; five kinds of servers.
+    assert_eq!(doc.rows.len(), 4 * 7);
+    let phases: usize = doc.rows.iter().filter(|r| r.what_if.is_none()).map(|r| r.row.phases.len()).sum();
+    assert_eq!(page.matches("role=\"img\"").count(), 4 * 3 + phases + 4 * 6 + 4 * 5);
+    for r in &doc.rows {
+        assert!(page.contains(&format!("<td>{:.2}</td>", r.speedup)), "{}", r.speedup);
+        if let Some(saves) = r.saves_percent {
+            assert!(page.contains(&format!("saves {saves:.1} %")) && page.contains(&format!("<td>{saves:.1} %</td>")));
+        }
+        r.cause.iter().chain(&r.limit).for_each(|s| assert!(page.contains(&homenode_table::esc(s)), "{s}"));
+    }
+    // The dearest change is left of the line in the middle, the best one right of it.
+    let costs = doc.rows.iter().any(|r| r.saves_percent.is_some_and(|s| s < 0.0));
+    assert_eq!(page.contains("class=\"costs\""), costs);
+}
+
+#[test]
 fn reads_are_checked_where_that_is_asked_for() {
     let folder = dataset(&program());
     let doc = sim_cluster(&SimClusterRequest { checks: true, ..request(&folder) }, &mut ()).expect("runs");
@@ -131,7 +257,8 @@ fn counterfactuals_are_rows_beside_the_machine_as_it_is() {
     let all = doc.rows.last().expect("rows");
     assert_eq!(all.what_if.as_deref(), Some("overhead=0 occupancy=200 io=2000 interrupts=0"));
     assert_eq!(all.row.cycles, best.rows[0].row.cycles, "all changes together are the other machine");
-    assert!(doc.to_text().contains("all that svm-best has otherwise saves"), "{}", doc.to_text());
+    let text = doc.to_text();
+    assert!(text.contains("all that svm-best has otherwise saves") && text.contains("all of svm-best"), "{text}");
 }
 
 /// What is asked for, changed.

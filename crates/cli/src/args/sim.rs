@@ -17,6 +17,7 @@ pub(crate) enum Sim {
   homenode sim cluster lu.hnt --machine svm-best --page 8K
   homenode sim cluster lu.hnt --what-if local-faults,io=4x,interrupts=0
   homenode sim cluster lu.hnt --compare svm-best                what the best network would save, parameter by parameter
+  homenode sim cluster lu.hnt --compare svm-best -o lu.html     as a page, with pictures
   homenode sim cluster lu.hnt --csv > lu.csv
 
 The recording runs again on nodes that share no memory, by the protocol of `homenode svm run`: home-based lazy release
@@ -35,6 +36,12 @@ pub(crate) struct SimCluster {
     /// Dataset.
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) dataset: PathBuf,
+    /// Write a self-contained HTML page as well (or, ending in .json or .csv, the document or the table).
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output if it exists.
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
     /// Steps of the protocol: base, dw, rf, dd, nil (genima).
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "base,genima")]
     pub(crate) protocol: Vec<String>,

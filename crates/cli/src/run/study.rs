@@ -2,7 +2,7 @@
 use super::{Done, print};
 use crate::args::{SimCluster, SimMemory, Sweep, SweepWorker};
 use crate::progress::Bar;
-use homenode_command::Failure;
+use homenode_command::{Failure, output};
 use homenode_sweep::{Inline, StudySource, SweepRequest};
 use std::path::PathBuf;
 
@@ -80,6 +80,10 @@ pub(super) fn sim_memory(a: SimMemory, quiet: bool) -> Done {
 }
 
 pub(super) fn sim_cluster(a: SimCluster, quiet: bool) -> Done {
+    if let Some(path) = &a.output {
+        output::refuse_kind(path, &["html", "htm", "json", "csv"])?;
+        output::refuse_existing(path, a.force)?;
+    }
     let request = homenode_toolkit::SimClusterRequest {
         dataset: a.dataset,
         protocols: a.protocol,
@@ -94,6 +98,14 @@ pub(super) fn sim_cluster(a: SimCluster, quiet: bool) -> Done {
         gaps: a.gaps,
     };
     let doc = homenode_toolkit::sim_cluster(&request, &mut Bar::new(quiet))?;
+    if let Some(path) = &a.output {
+        let written = match path.extension().and_then(|e| e.to_str()) {
+            Some("json") => doc.to_json(),
+            Some("csv") => doc.to_csv(),
+            _ => doc.to_html(),
+        };
+        output::write(path, written.as_bytes())?;
+    }
     shown((a.json, a.csv), [&|| doc.to_json(), &|| doc.to_csv(), &|| doc.to_text()])
 }
 

@@ -22,7 +22,8 @@ impl Spec {
 homenode_base::registry!(
     /** Every machine, the default first. */ Spec;
     two_socket, ace, butterfly, cc, cc_plus, numa, dsm, dsm_plus, opteron4, opteron8, markatos, ascoma, dram_cxl,
-    sapphire_rapids, genoa, genoa_cxl, svm_achievable, svm_best, svm_ideal, svm_myrinet, svm_origin
+    sapphire_rapids, genoa, genoa_cxl, svm_achievable, svm_best, svm_ideal, svm_myrinet, svm_origin,
+    rdma100, rdma400, cxl3, tcp25
 );
 
 /// Load latencies of `opteron8` as printed, in nanoseconds, before its diagonal was repaired.

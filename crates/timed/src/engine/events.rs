@@ -3,6 +3,7 @@ use super::error::TimedError;
 use super::grants::{Deed, Grants, Object};
 use super::memory::{Access, Effects, Gaps, Memory};
 use super::messages::{Messages, Moved, Role, Waits};
+use super::phases::{Phase, Phases};
 use super::queue::{self, Queue};
 use super::thread::{Doing, Thread, Times};
 use homenode_base::spaces::tag;
@@ -25,6 +26,7 @@ pub(super) enum End {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ran {
     pub(super) times: Vec<Times>,
+    pub(super) phases: Vec<Phase>,
     pub(super) spans: Vec<Option<(u64, u64)>>,
     pub(super) waits: Vec<Waits>,
     pub(super) spins: u64,
@@ -46,6 +48,7 @@ pub(super) struct Engine<'d, 'm, M: Memory> {
     let_go: Vec<u32>,
     hits_max: usize,
     phase: Option<String>,
+    phases: Phases,
     refs: u64,
     /// Accesses of threads up to this number have happened at the present time; all of them once a message has.
     pub(super) happened: u32,
@@ -68,6 +71,7 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             data,
             granted,
             feeds,
+            phases: Phases::new(threads.len()),
             threads,
             memory,
             gaps,
@@ -399,6 +403,10 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             self.go_to(thread, object, Doing::Asks(object, deed), now);
             return true;
         }
+        let t = &self.threads[thread as usize];
+        if let Some(phase) = self.phases.event(thread, &t.times, &e.kind) {
+            self.memory.phase(t.processor, phase);
+        }
         let counts = match &e.kind {
             EventKind::PhaseBegin { name } if Some(name) == self.phase.as_ref() => true,
             EventKind::PhaseEnd { name } if Some(name) == self.phase.as_ref() => false,
@@ -434,8 +442,10 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
             return Err(TimedError::Suspended(suspended));
         }
         self.feeds.finished()?;
+        let times: Vec<Times> = self.threads.iter().map(|t| t.times).collect();
         let ran = Ran {
-            times: self.threads.iter().map(|t| t.times).collect(),
+            phases: self.phases.over(&times),
+            times,
             spans: self.threads.iter().map(|t| t.span).collect(),
             waits: self.messages.waits(),
             spins: self.feeds.spins(),

@@ -115,6 +115,8 @@ pub trait Memory {
     fn called(&mut self, _token: u32, _now: u64, _effects: &mut Effects) {}
     /// From now on what this processor does is counted, or not.
     fn counting(&mut self, processor: u32, counts: bool);
+    /// From now on this processor is in a phase of the program, by the number that [`super::Simulated::phases`] has it at.
+    fn phase(&mut self, _processor: u32, _phase: u32) {}
 }
 
 /// Instructions between references.

@@ -9,7 +9,7 @@
 //! hits is one event, which is cut where another processor takes a line of it away, and gives what single steps give.
 //!
 //! Reading order: [`Memory`] and `path` (what a memory system is asked), `events`, `queue`, `thread` (runs), `grants` (locks and barriers),
-//! `messages`, `calls` (memory systems that go on by themselves), [`simulate`].
+//! `messages`, `calls` (memory systems that go on by themselves), `phases`, [`simulate`].
 mod calls;
 mod error;
 mod events;
@@ -17,6 +17,7 @@ mod grants;
 mod memory;
 mod messages;
 mod path;
+mod phases;
 mod queue;
 mod simulate;
 mod thread;
@@ -26,5 +27,6 @@ pub use grants::{Deed, Object};
 pub use memory::{Access, Call, Effects, Gaps, Kernel, Memory, NoGaps};
 pub use messages::Waits;
 pub use path::{Path, Stage};
+pub use phases::Phase;
 pub use simulate::{Options, Simulated, simulate};
 pub use thread::Times;

@@ -3,6 +3,7 @@ use super::error::TimedError;
 use super::events::{End, Engine};
 use super::memory::{Gaps, Memory};
 use super::messages::Waits;
+use super::phases::Phase;
 use super::thread::Times;
 use homenode_sim::ThreadBinding;
 use homenode_sim::lives;
@@ -32,6 +33,8 @@ impl Default for Options {
 pub struct Simulated<M> {
     /// By thread.
     pub times: Vec<Times>,
+    /// By phase of the program; the first is what is outside of all.
+    pub phases: Vec<Phase>,
     /// First and last cycle that counts of each thread; `None` if it did nothing that counts.
     pub spans: Vec<Option<(u64, u64)>>,
     /// By server.
@@ -88,6 +91,7 @@ pub fn simulate<M: Memory, G: Gaps, E: From<TimedError>>(
             End::Over(ran) => {
                 return Ok(Simulated {
                     times: ran.times,
+                    phases: ran.phases,
                     spans: ran.spans,
                     waits: ran.waits,
                     refs: ran.refs,

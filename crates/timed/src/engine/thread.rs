@@ -28,6 +28,18 @@ impl Times {
     pub fn cycles(&self) -> u64 {
         self.instructions + self.private + self.shared + self.kernel_base + self.kernel_overhead + self.synchronisation
     }
+    /// Times without those that were there before.
+    #[must_use]
+    pub fn since(&self, before: &Times) -> Times {
+        Times {
+            instructions: self.instructions - before.instructions,
+            private: self.private - before.private,
+            shared: self.shared - before.shared,
+            kernel_base: self.kernel_base - before.kernel_base,
+            kernel_overhead: self.kernel_overhead - before.kernel_overhead,
+            synchronisation: self.synchronisation - before.synchronisation,
+        }
+    }
     /// Adds others.
     pub fn add(&mut self, o: &Times) {
         self.instructions += o.instructions;

@@ -1,7 +1,8 @@
 //! What `homenode sim cluster` says.
 use super::objects::{LockWaits, ObjectWaits};
-use homenode_cluster::{Row, Server};
+use homenode_cluster::{Row, Server, WhatIf};
 use homenode_command::gaps::Known;
+use homenode_svmrun::Advice;
 use homenode_table::{Cell, Column, Kind, Table};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,37 +46,99 @@ pub struct RowDoc {
     pub row: Row,
     /// Cycles of one processor over those of the cluster.
     pub speedup: f64,
+    /// The speedup if nothing but computing and misses inside nodes took time, evenly shared out.
+    pub ideal: f64,
     /// What is another one than on the machine; null: nothing.
     pub what_if: Option<String>,
+    /// How much of a machine that is compared with it has; null: it is not of one.
+    pub compared: Option<Compared>,
     /// Percent of the time that this saves; null: nothing is another one.
     pub saves_percent: Option<f64>,
+    /// What is between the speedup and the ideal one, in a sentence; of the machine as it is.
+    pub cause: Option<String>,
+    /// Which bus, interface or link limits, in a sentence; of the machine as it is.
+    pub limit: Option<String>,
+    /// What the program could do without, the greatest saving first, as `homenode svm report` says it of a run; of the machine as it is.
+    pub advice: Vec<Advice>,
+    /// Why there is no advice, if there is none; of the machine as it is.
+    pub without_advice: Option<String>,
     /// Objects whose pages threads waited for longest; of the machine as it is.
     pub objects: Vec<ObjectWaits>,
     /// Locks and barriers that threads waited for longest; of the machine as it is.
     pub locks: Vec<LockWaits>,
 }
 
+/// How much a row has of a machine that is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compared {
+    /// One parameter.
+    One,
+    /// All in which they differ.
+    All,
+}
+
 impl RowDoc {
-    /// A row, and the counterfactual that it is of with the cycles of the machine as it is.
-    pub(super) fn new(row: Row, what_if: Option<(String, u64)>) -> RowDoc {
-        let saves = |cycles: u64| 100.0 * (1.0 - row.cycles as f64 / cycles.max(1) as f64);
-        let (what_if, saves_percent) = what_if.map(|(words, cycles)| (words, saves(cycles))).unzip();
-        RowDoc { speedup: row.speedup(), row, what_if, saves_percent, objects: Vec::new(), locks: Vec::new() }
+    /// A row of the machine as it is.
+    pub(super) fn new(row: Row) -> RowDoc {
+        RowDoc {
+            speedup: row.speedup(),
+            ideal: row.ideal(),
+            row,
+            what_if: None,
+            compared: None,
+            saves_percent: None,
+            cause: None,
+            limit: None,
+            advice: Vec::new(),
+            without_advice: None,
+            objects: Vec::new(),
+            locks: Vec::new(),
+        }
     }
-    /// Cycles of all processors.
-    fn all(&self) -> f64 {
-        (self.row.cycles * u64::from(self.row.nodes) * u64::from(self.row.processors)).max(1) as f64
+    /// A row of a machine of which something is another one, beside the cycles of that as it is.
+    pub(super) fn changed(row: Row, change: &Change, cycles: u64) -> RowDoc {
+        let saves = 100.0 * (1.0 - row.cycles as f64 / cycles.max(1) as f64);
+        let (what_if, compared) = (Some(change.words()), change.compared);
+        RowDoc { what_if, compared, saves_percent: Some(saves), ..RowDoc::new(row) }
+    }
+    /// Nodes and processors of each.
+    pub(super) fn shape(&self) -> String {
+        format!("{}x{}", self.row.nodes, self.row.processors)
+    }
+    /// Percent of the processors' time.
+    pub(super) fn share(&self, cycles: u64) -> f64 {
+        let all = self.row.cycles * u64::from(self.row.nodes) * u64::from(self.row.processors);
+        100.0 * cycles as f64 / all.max(1) as f64
     }
     /// Share of the run in which the server of a kind that is used most is at work.
-    fn used(&self, server: &Server) -> f64 {
+    pub(super) fn used(&self, server: &Server) -> f64 {
         100.0 * server.busiest as f64 / self.row.cycles.max(1) as f64
+    }
+    /// Whether another row is of the same shape and protocol.
+    fn is_beside(&self, other: &RowDoc) -> bool {
+        let key = |r: &Row| (r.nodes, r.processors, r.protocol);
+        key(&self.row) == key(&other.row)
     }
 }
 
-type Time = (&'static str, fn(&Row) -> u64);
+/// Something that is another one than on the machine.
+pub(super) struct Change {
+    pub(super) what_ifs: Vec<WhatIf>,
+    pub(super) compared: Option<Compared>,
+}
+
+impl Change {
+    /// As it is written.
+    fn words(&self) -> String {
+        self.what_ifs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    }
+}
+
+pub(super) type Time = (&'static str, fn(&Row) -> u64);
 
 /// Times of threads, in the order of the study's classes.
-const TIMES: [Time; 8] = [
+pub(super) const TIMES: [Time; 8] = [
     ("compute", |r| r.compute),
     ("local", |r| r.local),
     ("data", |r| r.data),
@@ -87,7 +150,7 @@ const TIMES: [Time; 8] = [
 ];
 
 /// Work of the protocol, within those times.
-const WORK: [Time; 6] = [
+pub(super) const WORK: [Time; 6] = [
     ("mprotect", |r| r.work.protection),
     ("twins", |r| r.work.twins),
     ("diffs", |r| r.work.diffs),
@@ -96,7 +159,7 @@ const WORK: [Time; 6] = [
     ("handlers", |r| r.work.handlers),
 ];
 
-const COUNTS: [Time; 12] = [
+pub(super) const COUNTS: [Time; 12] = [
     ("fetches", |r| r.counts.fetches),
     ("retries", |r| r.counts.retries),
     ("twins", |r| r.counts.twins),
@@ -119,8 +182,8 @@ impl SimClusterDoc {
 
     /// All numbers of the rows as CSV.
     pub fn to_csv(&self) -> String {
-        let mut columns = keys();
-        columns.push(Column::new("speedup", Kind::Real));
+        let mut columns: Vec<Column> = KEYS.iter().map(|name| Column::new(*name, Kind::Text)).collect();
+        columns.extend(["speedup", "ideal"].map(|name| Column::new(name, Kind::Real)));
         columns.extend(["cycles", "sequential"].map(|name| Column::new(name, Kind::Count)));
         columns.extend(TIMES.iter().map(|(name, _)| Column::new(format!("{name} cycles"), Kind::Count)));
         columns.extend(WORK.iter().map(|(name, _)| Column::new(format!("work {name}"), Kind::Count)));
@@ -128,182 +191,42 @@ impl SimClusterDoc {
         let mut table = Table::new(columns);
         for r in &self.rows {
             let mut cells = key(r);
-            cells.extend([Cell::Real(r.speedup), Cell::from(r.row.cycles), Cell::from(r.row.sequential)]);
+            cells.extend([Cell::Real(r.speedup), Cell::Real(r.ideal)]);
+            cells.extend([r.row.cycles, r.row.sequential].map(Cell::from));
             cells.extend(TIMES.iter().chain(&WORK).chain(&COUNTS).map(|(_, of)| Cell::from(of(&r.row))));
             table.push(cells);
         }
         table.csv()
     }
 
-    /// For people.
-    pub fn to_text(&self) -> String {
-        let mut text = format!(
-            "{} on {}{}, pages of {} B\n",
-            self.dataset,
-            self.machine,
-            self.phase.as_ref().map_or(String::new(), |p| format!(", phase {p}")),
-            self.page_bytes,
-        );
-        self.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
-        self.checked(&mut text);
-        self.saved(&mut text);
-        let milliseconds = |r: &RowDoc| format!("{:.3}", r.row.cycles as f64 / (1000.0 * self.mhz.max(1) as f64));
-        let share = |r: &RowDoc, cycles: u64| Cell::from(format!("{:.1}", 100.0 * cycles as f64 / r.all()));
-        let mut names = vec!["speedup", "ms"];
-        names.extend(TIMES.iter().map(|(name, _)| *name));
-        self.section(&mut text, "speedup over one processor; percent of the processors' time", &names, |r| {
-            let mut cells = vec![Cell::from(format!("{:.2}", r.speedup)), Cell::from(milliseconds(r))];
-            cells.extend(TIMES.iter().map(|(_, of)| share(r, of(&r.row))));
-            cells
-        });
-        let names: Vec<&str> = WORK.iter().map(|(name, _)| *name).collect();
-        let title = "work of the protocol, within these times, in percent of the processors' time";
-        self.section(&mut text, title, &names, |r| WORK.iter().map(|(_, of)| share(r, of(&r.row))).collect());
-        let names: Vec<&str> = COUNTS.iter().map(|(name, _)| *name).collect();
-        self.section(&mut text, "what the protocol did", &names, |r| {
-            COUNTS.iter().map(|(_, of)| Cell::from(of(&r.row).to_string())).collect()
-        });
-        self.servers(&mut text);
-        self.waited_for(&mut text);
-        text
+    /// Rows of the machine as it is, and behind each those of which something is another one.
+    pub(super) fn beside(&self) -> impl Iterator<Item = (&RowDoc, Vec<&RowDoc>)> {
+        let changed = |plain: &RowDoc| -> Vec<&RowDoc> {
+            self.rows.iter().filter(|r| r.what_if.is_some() && r.is_beside(plain)).collect()
+        };
+        self.plain().map(move |plain| (plain, changed(plain)))
     }
-
-    /// What threads waited for: objects, locks and barriers.
-    fn waited_for(&self, text: &mut String) {
-        let right = |name| Column { side: Some(homenode_table::Side::Right), ..Column::new(name, Kind::Text) };
-        let left = |name| Column::new(name, Kind::Text);
-        let mut pages = Table::new(
-            [left("nodes"), left("protocol"), left("object")]
-                .into_iter()
-                .chain(["waited %", "pages", "faults", "fetches", "invalidations"].map(right))
-                .collect(),
-        );
-        let mut locks = Table::new(
-            [left("nodes"), left("protocol"), left("kind"), left("object")]
-                .into_iter()
-                .chain(["waited %", "times"].map(right))
-                .collect(),
-        );
-        for r in self.rows.iter().filter(|r| r.what_if.is_none()) {
-            let shape = || Cell::from(format!("{}x{}", r.row.nodes, r.row.processors));
-            let share = |cycles: u64| Cell::from(format!("{:.1}", 100.0 * cycles as f64 / r.all()));
-            let count = |n: u64| Cell::from(n.to_string());
-            for o in &r.objects {
-                let cells = [shape(), Cell::from(r.row.protocol), Cell::from(o.object.as_str()), share(o.waited)];
-                let counts = [o.pages, o.faults, o.fetches, o.invalidations].map(count);
-                pages.push(cells.into_iter().chain(counts));
-            }
-            for l in &r.locks {
-                let place = format!("{} ({:#x})", l.object, l.address);
-                let cells = [shape(), Cell::from(r.row.protocol), Cell::from(l.kind), Cell::from(place)];
-                locks.push(cells.into_iter().chain([share(l.waited), count(l.times)]));
-            }
-        }
-        for (title, table) in
-            [("objects whose pages threads waited for", pages), ("locks and barriers that they waited for", locks)]
-        {
-            text.push_str(&format!("\n{title}\n"));
-            text.push_str(&table.text(&homenode_table::Layout { indent: 2, absent: "-", ..Default::default() }));
-        }
+    /// Rows of the machine as it is.
+    pub(super) fn plain(&self) -> impl Iterator<Item = &RowDoc> {
+        self.rows.iter().filter(|r| r.what_if.is_none())
     }
-
-    /// What reads saw, if they were checked.
-    fn checked(&self, text: &mut String) {
-        for r in &self.rows {
-            let (Some(read), Some(stale)) = (r.row.read, r.row.stale) else { continue };
-            let what = match stale {
-                0 => "every one as it was written last".to_owned(),
-                n => format!(
-                    "{n} not as they were written last: data races of the program, synchronisation that the protocol does not see, or a mistake"
-                ),
-            };
-            let what_if = r.what_if.as_ref().map_or(String::new(), |w| format!(" {w}"));
-            text.push_str(&format!(
-                "{}x{} {}{what_if}: {read} words read from shared pages, {what}\n",
-                r.row.nodes, r.row.processors, r.row.protocol
-            ));
-        }
+    /// Milliseconds of a row.
+    pub(super) fn milliseconds(&self, r: &RowDoc) -> f64 {
+        r.row.cycles as f64 / (1000.0 * self.mhz.max(1) as f64)
     }
-
-    /// What each counterfactual saves, and for a machine that is compared with, a sentence of that.
-    fn saved(&self, text: &mut String) {
-        let changed: Vec<(&RowDoc, &String, f64)> =
-            self.rows.iter().filter_map(|r| Some((r, r.what_if.as_ref()?, r.saves_percent?))).collect();
-        if changed.is_empty() {
-            return;
+    /// What is another one in a row, short enough for tables.
+    pub(super) fn change(&self, r: &RowDoc) -> Option<String> {
+        match (r.compared, &self.compare) {
+            (Some(Compared::All), Some(other)) => Some(format!("all of {other}")),
+            _ => r.what_if.clone(),
         }
-        let mut columns = vec![Column::new("nodes", Kind::Text), Column::new("protocol", Kind::Text)];
-        columns.push(Column::new("what if", Kind::Text));
-        columns.push(Column { side: Some(homenode_table::Side::Right), ..Column::new("saves %", Kind::Text) });
-        let mut table = Table::new(columns);
-        for (row, what_if, saves) in &changed {
-            let shape = format!("{}x{}", row.row.nodes, row.row.processors);
-            let cells = [Cell::from(shape), Cell::from(row.row.protocol), Cell::from(what_if.as_str())];
-            table.push(cells.into_iter().chain([Cell::from(format!("{saves:.1}"))]));
-        }
-        text.push_str("\ntime that a cluster saves of which this is another one\n");
-        text.push_str(&table.text(&homenode_table::Layout { indent: 2, absent: "-", ..Default::default() }));
-        let Some(other) = &self.compare else { return };
-        text.push('\n');
-        for plain in self.rows.iter().filter(|r| r.what_if.is_none()) {
-            let of = |r: &&(&RowDoc, &String, f64)| {
-                let key = |r: &Row| (r.nodes, r.processors, r.protocol);
-                key(&r.0.row) == key(&plain.row)
-            };
-            let mut rows: Vec<_> = changed.iter().filter(of).collect();
-            // The last one is all of them.
-            let Some(all) = rows.pop() else { continue };
-            rows.sort_by(|a, b| b.2.total_cmp(&a.2));
-            let most: Vec<String> = rows.iter().take(3).map(|r| format!("{} alone saves {:.1} %", r.1, r.2)).collect();
-            let data = 100.0 * plain.row.data as f64 / plain.all();
-            text.push_str(&format!(
-                "{}x{} {}: {data:.0} % of the time is waiting for pages; all that {other} has otherwise saves {:.1} %: {}\n",
-                plain.row.nodes, plain.row.processors, plain.row.protocol, all.2, most.join(", "),
-            ));
-        }
-    }
-
-    /// How buses, interfaces and links were used.
-    fn servers(&self, text: &mut String) {
-        let Some(first) = self.rows.first() else { return };
-        let names: Vec<&str> = first.row.servers.iter().map(|s| s.name).collect();
-        self.section(
-            text,
-            "the busiest of each kind: percent of the run at work; mean cycles in front of it",
-            &names,
-            |r| {
-                let cell = |s: &Server| {
-                    let waited = s.waits.waited as f64 / s.waits.served.max(1) as f64;
-                    Cell::from(format!("{:.0} {waited:.0}", r.used(s)))
-                };
-                r.row.servers.iter().map(cell).collect()
-            },
-        );
-    }
-
-    fn section<'c>(
-        &'c self,
-        text: &mut String,
-        title: &str,
-        names: &[&'static str],
-        cells: impl Fn(&'c RowDoc) -> Vec<Cell<'c>>,
-    ) {
-        let right =
-            |name: &&'static str| Column { side: Some(homenode_table::Side::Right), ..Column::new(*name, Kind::Text) };
-        let mut table = Table::new(keys().into_iter().chain(names.iter().map(right)).collect());
-        for r in &self.rows {
-            table.push(key(r).into_iter().chain(cells(r)));
-        }
-        text.push_str(&format!("\n{title}\n"));
-        text.push_str(&table.text(&homenode_table::Layout { indent: 2, absent: "-", ..Default::default() }));
     }
 }
 
-fn keys() -> Vec<Column> {
-    ["nodes", "protocol", "what if"].map(|name| Column::new(name, Kind::Text)).into()
-}
+/// What a row is of.
+pub(super) const KEYS: [&str; 3] = ["nodes", "protocol", "what if"];
 
 fn key(r: &RowDoc) -> Vec<Cell<'_>> {
     let what_if = r.what_if.as_deref().map_or(Cell::Absent, Cell::from);
-    vec![Cell::from(format!("{}x{}", r.row.nodes, r.row.processors)), Cell::from(r.row.protocol), what_if]
+    vec![Cell::from(r.shape()), Cell::from(r.row.protocol), what_if]
 }

@@ -1,10 +1,15 @@
 //! `homenode sim cluster`: shared virtual memory on a modelled cluster, in virtual time.
+mod advice;
 mod doc;
 mod objects;
+mod page;
+mod says;
+mod tables;
+mod text;
 
 use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
-use doc::{RowDoc, SIM_CLUSTER_SCHEMA};
+use doc::{Change, Compared, RowDoc, SIM_CLUSTER_SCHEMA};
 use homenode_cluster::{Bound, ClusterError, Question, WhatIf, run};
 use homenode_command::dataset::{Opened, open};
 use homenode_command::gaps::Source;
@@ -62,7 +67,8 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
     let map: Option<MapRule> =
         request.map.as_deref().map(str::parse).transpose().map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let what_ifs = request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
-    let mut changes: Vec<Vec<WhatIf>> = what_ifs.map(|w| w.map(|w| vec![w])).collect::<Result<_, Failure>>()?;
+    let asked = what_ifs.map(|w| w.map(|w| Change { what_ifs: vec![w], compared: None }));
+    let mut changes: Vec<Change> = asked.collect::<Result<_, Failure>>()?;
     if let Some(other) = &request.compare {
         changes.extend(compared(&machine, other)?);
     }
@@ -73,6 +79,7 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
     let names = NameTable::new(&reader)?;
     let places = Places::new(&names);
     let source = Source::new(&reader, request.gaps);
+    let mhz = machine.sections.network.as_ref().map_or(0, |n| n.mhz);
     let total = (shapes.len() * steps.len() * (1 + changes.len())) as u64;
     let mut rows: Vec<RowDoc> = Vec::new();
     for (nodes, processors) in shapes {
@@ -88,12 +95,16 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
             let plain = run(&bound, step, || source.run()).map_err(failure)?;
             let cycles = plain.cycles;
             let objects = places.objects(&plain, machine.shape.page_bytes);
-            rows.push(RowDoc { objects, locks: places.locks(&plain), ..RowDoc::new(plain, None) });
+            let (at, locks) = (rows.len(), places.locks(&plain));
+            let (advice, without_advice) = advice::of(&plain, &places, (mhz, machine.shape.page_bytes));
+            rows.push(RowDoc { objects, locks, advice, without_advice, ..RowDoc::new(plain) });
             for change in &changes {
                 progress.at("simulating", rows.len() as u64, Some(total));
-                let row = run(&bound.with(change), step, || source.run()).map_err(failure)?;
-                rows.push(RowDoc::new(row, Some((words(change), cycles))));
+                let row = run(&bound.with(&change.what_ifs), step, || source.run()).map_err(failure)?;
+                rows.push(RowDoc::changed(row, change, cycles));
             }
+            let (cause, limit) = (says::cause(&rows[at], &rows[at + 1..]), says::limit(&rows[at]));
+            (rows[at].cause, rows[at].limit) = (Some(cause), Some(limit));
         }
     }
     progress.at("simulating", total, Some(total));
@@ -103,7 +114,7 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
         schema: SIM_CLUSTER_SCHEMA,
         dataset: request.dataset.display().to_string(),
         machine: machine.name.clone(),
-        mhz: machine.sections.network.as_ref().map_or(0, |n| n.mhz),
+        mhz,
         page_bytes: machine.shape.page_bytes,
         phase: request.phase.clone(),
         gaps: request.gaps,
@@ -130,7 +141,7 @@ fn unseen(reader: &DatasetReader) -> Option<String> {
 }
 
 /// Each parameter in which another machine differs, and all of them.
-fn compared(machine: &Machine, other: &str) -> Result<Vec<Vec<WhatIf>>, Failure> {
+fn compared(machine: &Machine, other: &str) -> Result<Vec<Change>, Failure> {
     let other = machine::named(other)?;
     let network =
         |m: &Machine| m.sections.network.clone().ok_or_else(|| failure(ClusterError::NoSection(m.name.clone())));
@@ -141,12 +152,10 @@ fn compared(machine: &Machine, other: &str) -> Result<Vec<Vec<WhatIf>>, Failure>
             machine.name, other.name
         )));
     }
-    Ok(all.iter().map(|w| vec![*w]).chain([all.clone()]).collect())
-}
-
-/// Counterfactuals as they are written.
-fn words(what_ifs: &[WhatIf]) -> String {
-    what_ifs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    let one = |w: &WhatIf| Change { what_ifs: vec![*w], compared: Some(Compared::One) };
+    let mut changes: Vec<Change> = all.iter().map(one).collect();
+    changes.push(Change { what_ifs: all, compared: Some(Compared::All) });
+    Ok(changes)
 }
 
 fn failure(e: ClusterError) -> Failure {

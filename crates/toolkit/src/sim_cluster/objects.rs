@@ -66,7 +66,7 @@ impl<'d> Places<'d> {
     }
 
     /// The object that has most of the bytes from one address to another.
-    fn most(&self, space: u32, from: u64, to: u64) -> String {
+    pub(super) fn most(&self, space: u32, from: u64, to: u64) -> String {
         let behind = self.extents.partition_point(|e| (e.0, e.1) < (space, to));
         let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
         for at in (0..behind).rev() {
@@ -91,8 +91,8 @@ impl<'d> Places<'d> {
             o.pages += 1;
             o.waited += p.waited;
             o.faults += p.faults;
-            o.fetches += p.fetches;
-            o.invalidations += p.invalidations;
+            o.fetches += p.nodes.iter().map(|n| n.fetches).sum::<u64>();
+            o.invalidations += p.nodes.iter().map(|n| n.invalidations).sum::<u64>();
         }
         let mut all: Vec<ObjectWaits> = by_name.into_iter().map(|(object, o)| ObjectWaits { object, ..o }).collect();
         all.sort_by_key(|o| std::cmp::Reverse(o.waited));

@@ -56,6 +56,10 @@ pub struct Bound<'d> {
 }
 
 impl<'d> Bound<'d> {
+    /// Cycles of the same references on one processor.
+    pub fn sequential(&self) -> u64 {
+        self.sequential
+    }
     /// A copy of the recording's binding for a cluster of which some things are others. Speedups stay over one processor of the machine as it is.
     #[must_use]
     pub fn with(&self, what_ifs: &[WhatIf]) -> Bound<'d> {

@@ -5,7 +5,7 @@
 //! **Invariant:** every claim of a paper gets a verdict (it agrees, differs, hangs on the recording, holds for any program, cannot be
 //! known, or is not judged with programs so small), and ours comes from the same engines that answer everything else.
 //!
-//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `programs` (what is recorded), then the papers; claims, rules, pictures and pages are in `homenode_judging`.
+//! Reading order: [`Paper`], [`ReproduceDoc`], [`reproduce`], `homenode_reproducing` (what is recorded), then the papers; claims, rules, pictures and pages are in `homenode_judging`.
 //!
 //! ```
 //! use homenode_papers::{ALL, ReproduceRequest, Verdict, reproduce};
@@ -19,16 +19,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod kept;
-mod paper;
-mod programs;
-mod stacked;
-
 pub use homenode_judging::doc::{Claim, ReproduceDoc, Table, Verdict};
-pub use paper::Paper;
+pub use homenode_reproducing::paper::Paper;
 
 use homenode_command::{Failure, Progress};
-use paper::{Job, SIZES};
+use homenode_reproducing::kept;
+use homenode_reproducing::paper::{Job, SIZES};
 use std::path::PathBuf;
 
 homenode_base::registry!(
@@ -76,7 +72,7 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
         let others: Vec<String> = others.collect();
         return Err(Failure::usage(format!("--experiment: {name} is one experiment; {}", others.join(", "))));
     }
-    let left_out = paper.left_out(&request.programs)?;
+    let left_out = paper.left_out(&request.programs, ALL)?;
     let place = kept::Place::new(request.out.as_deref(), &format!("{name}-{}.recordings", request.size))?;
     let job = Job { only: &request.only, left_out: &left_out, size: &request.size, folder: place.path() };
     let (doc, pictures) = (paper.run)(&job, progress)?;

@@ -18,7 +18,7 @@ mod program;
 mod runs;
 mod tables;
 
-use crate::paper::{Job, Page, Paper, SIZES};
+use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::{Claims, Judged};
 use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA, Table, Verdict};
@@ -26,7 +26,7 @@ use homenode_judging::{Found, settled};
 use measure::{Study, deciding};
 use program::{Change, LIST, Listed};
 use runs::{NEVER, Runs, switches};
-use crate::stacked::Stacks;
+use homenode_reproducing::stacked::Stacks;
 
 /// What was published.
 pub(crate) const CLAIMS: Claims = Claims(include_str!("../../data/ascoma_claims.json"));

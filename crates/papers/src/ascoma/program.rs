@@ -1,6 +1,6 @@
 //! The six programs of the study, and what it prints of them.
-use crate::kept::Results;
-use crate::programs::{self, Run};
+use homenode_reproducing::kept::Results;
+use homenode_reproducing::programs::{self, Run};
 use homenode_base::Cost;
 use homenode_command::{Failure, Progress};
 use homenode_machine::costs::Matrix;

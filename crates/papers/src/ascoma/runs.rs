@@ -1,7 +1,7 @@
 //! What is run of a recording: every architecture at every pressure, mixtures, switched open points, and what identities need.
 use super::probes::latencies;
 use super::program::{Listed, Recorded};
-use crate::kept::Results;
+use homenode_reproducing::kept::Results;
 use homenode_command::Failure;
 use homenode_command::gaps::Source;
 use homenode_judging::work::together;

@@ -1,7 +1,7 @@
 //! Tables 1 to 6 of the study beside ours, and pictures 2 and 3.
 use super::program::Change;
 use super::runs::{NEVER, Runs, switches};
-use crate::stacked::Stacked;
+use homenode_reproducing::stacked::Stacked;
 use homenode_judging::doc::Table;
 use homenode_timed::memory::{Row, relations};
 

@@ -212,10 +212,7 @@ impl Study<'_> {
             ruled(
                 "faults-barnes",
                 "times as fast with faults that are local",
-                &[
-                    ("best", times("Barnes(rebuild)", &best)),
-                    ("achievable", times("Barnes(rebuild)", &achievable)),
-                ],
+                &[("best", times("Barnes(rebuild)", &best)), ("achievable", times("Barnes(rebuild)", &achievable))],
             ),
             ruled(
                 "faults-water",
@@ -247,11 +244,7 @@ impl Study<'_> {
             .min_by(|a, b| speedup(a.1, 4).total_cmp(&speedup(b.1, 4)))
             .map_or(f64::NAN, |(_, r)| speedup(r, 16) / speedup(r, 4));
         vec![
-            ruled(
-                "f17-ocean",
-                "",
-                &[("processors a node", self.row(SIMULATED, "Ocean").map_or(f64::NAN, best))],
-            ),
+            ruled("f17-ocean", "", &[("processors a node", self.row(SIMULATED, "Ocean").map_or(f64::NAN, best))]),
             ruled(
                 "f17-most",
                 "faster with 4 than with 1, and with 16 than with 4",
@@ -274,7 +267,8 @@ impl Study<'_> {
         };
         let each = |value: &dyn Fn(&Runs) -> f64| -> Vec<f64> { self.rows(MEASURED).map(|(_, r)| value(r)).collect() };
         let overall = each(&|r| gain(r, "base", "nil"));
-        let others = self.rows(MEASURED).filter(|(name, _)| *name != "Water-nsquared").map(|(_, r)| gain(r, "base", "dw"));
+        let others =
+            self.rows(MEASURED).filter(|(name, _)| *name != "Water-nsquared").map(|(_, r)| gain(r, "base", "dw"));
         let spatial = self.row(MEASURED, "Barnes-spatial").map_or(f64::NAN, |r| gain(r, "base", "nil"));
         let helped = |from, to| -> Vec<&'static str> {
             self.rows(MEASURED).filter(|(_, r)| gain(r, from, to) >= HELPS).map(|(name, _)| name).collect()
@@ -286,6 +280,10 @@ impl Study<'_> {
         let share = |r: &Runs, part: fn(&Outcome) -> u64| {
             r.get(&Setting::measured("nil")).map_or(f64::NAN, |o| o.share(part(o)))
         };
+        let is_behind = |r: &Runs| r.hardware > r.speedup(&Setting::measured("nil"));
+        let known: Vec<bool> =
+            self.rows(MEASURED).filter(|(_, r)| r.hardware.is_finite()).map(|(_, r)| is_behind(r)).collect();
+        let behind = if known.is_empty() { f64::NAN } else { known.iter().filter(|b| **b).count() as f64 };
         let overheads = |part: fn(&Outcome) -> u64| mean(&each(&|r| share(r, part)));
         vec![
             ruled("genima-mean", "", &[("percent", mean(&overall))]),
@@ -322,6 +320,7 @@ impl Study<'_> {
                     ("pages, percent", overheads(|o| o.data)),
                 ],
             ),
+            ruled("hardware", "CC-NUMA against GeNIMA on the cluster", &[("programs that are faster there", behind)]),
             ruled(
                 "t14-order",
                 "",
@@ -418,7 +417,11 @@ impl Study<'_> {
         };
         vec![
             holds("no-interrupts", counted(MEASURED, &Setting::measured("nil"), |o| o.interrupts), "interrupts"),
-            holds("one-node", counted(SIMULATED, &Setting::clustered(16), |o| o.messages + o.data), "messages, and cycles of waiting for pages"),
+            holds(
+                "one-node",
+                counted(SIMULATED, &Setting::clustered(16), |o| o.messages + o.data),
+                "messages, and cycles of waiting for pages",
+            ),
         ]
     }
 }

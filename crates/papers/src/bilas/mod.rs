@@ -5,17 +5,19 @@
 //! three times, at XS once; recordings beyond the first are run where claims look. Measured and emulated clusters are machines of the registry, too:
 //! what the study measured on them is compared with the model of them.
 //!
-//! Reading order: this file, [`program`] (what is run), [`settings`] (how), [`runs`], [`measure`] (what claims are about), [`printed`],
-//! [`tables`] (and pictures).
+//! Reading order: this file, [`program`] (what is run), [`settings`] (how), [`runs`], [`hardware`], [`measure`] (what claims are about), [`printed`],
+//! [`tables`], [`pictures`].
+mod hardware;
 mod measure;
+mod pictures;
 mod printed;
 mod program;
 mod runs;
 mod settings;
 mod tables;
 
-use crate::paper::{Job, Page, Paper};
-use crate::stacked::Stacked;
+use homenode_reproducing::paper::{Job, Page, Paper};
+use homenode_reproducing::stacked::Stacked;
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::Claims;
 use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA};
@@ -95,6 +97,9 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
             for (threads, settings) in plan(listed, number) {
                 let recorded = listed.recorded(job.folder, (size, number), threads, &mut ())?;
                 runs.add(&recorded, &settings)?;
+                if threads == PROCESSORS && listed.measured.is_some() {
+                    runs.hardware = hardware::speedup(&recorded)?;
+                }
             }
             study.push(runs);
         }
@@ -120,7 +125,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         claims: worded(CLAIMS.beside_without(&["claim", "identity"], found.judged, job.size, job.left_out)?),
         notes: found.notes,
     };
-    let pictures = Pictures { figures: tables::figures(&first), stacks: tables::stacks(&first) };
+    let pictures = Pictures { figures: pictures::figures(&first), stacks: pictures::stacks(&first) };
     Ok((doc, Box::new(pictures)))
 }
 

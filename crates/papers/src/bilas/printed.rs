@@ -37,8 +37,16 @@ mod tests {
     fn cells_are_found_by_their_rows() {
         let fft = TABLE_1_2.number(&[("application", "FFT")], "achievable_speedup_16p");
         assert_eq!(fft, 7.7);
-        assert_eq!(TABLE_1_9.number(&[("application", "FFTst"), ("processors", "64"), ("processors_per_node", "8")], "speedup"), 28.7);
-        assert!(TABLE_1_10.number(&[("application", "LU"), ("processors_per_node", "16")], "mprotect_cost_microseconds").is_nan());
+        assert_eq!(
+            TABLE_1_9
+                .number(&[("application", "FFTst"), ("processors", "64"), ("processors_per_node", "8")], "speedup"),
+            28.7
+        );
+        assert!(
+            TABLE_1_10
+                .number(&[("application", "LU"), ("processors_per_node", "16")], "mprotect_cost_microseconds")
+                .is_nan()
+        );
         let mean = TABLE_1_3.rows().filter_map(|r| r["overall_improvement_base_to_genima_percent"].parse::<f64>().ok());
         assert!((mean.sum::<f64>() / 10.0 - 37.7).abs() < 0.05, "with Barnes-spatial negative");
     }

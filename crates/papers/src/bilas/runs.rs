@@ -89,12 +89,14 @@ pub(super) struct Runs {
     /// The program.
     pub(super) listed: &'static Listed,
     outcomes: BTreeMap<Setting, Outcome>,
+    /// Speedup on 16 processors that share memory in hardware; not a number if that was not run.
+    pub(super) hardware: f64,
 }
 
 impl Runs {
     /// None yet.
     pub(super) fn new(listed: &'static Listed) -> Runs {
-        Runs { listed, outcomes: BTreeMap::new() }
+        Runs { listed, outcomes: BTreeMap::new(), hardware: f64::NAN }
     }
     /// Runs a recording by all these settings, as many at a time as there are processors, but for what an earlier run found.
     ///

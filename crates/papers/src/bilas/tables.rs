@@ -6,14 +6,11 @@ use super::printed::{
 };
 use super::runs::{Outcome, Runs};
 use super::settings::{CLUSTERS, EMULATED as SHAPES, LADDER, NOTIFICATION, OPTIONS, PAGES, SWEEPS, Setting};
-use crate::stacked::Stacked;
 use homenode_cluster::{fetch_cycles, message_cycles};
 use homenode_judging::claims::Judged;
 use homenode_judging::doc::Table;
-use homenode_judging::figure::Figure;
 use homenode_judging::rules::Measures;
 use homenode_machine::{Network, models};
-use homenode_study::analyses::Series;
 
 fn table(title: impl Into<String>, columns: Vec<String>, rows: Vec<Vec<String>>) -> Table {
     Table { title: title.into(), columns, rows }
@@ -32,7 +29,7 @@ fn pair(printed: f64, ours: f64, digits: usize) -> [String; 2] {
 
 /// Tables of which each recording has its own numbers, for medians and ranges.
 pub(super) fn tables(study: &Study<'_>) -> Vec<Table> {
-    let mut all = vec![table_1_2(study), table_1_3(study), ladder(study), table_1_4(study)];
+    let mut all = vec![table_1_2(study), table_1_3(study), ladder(study), hardware(study), table_1_4(study)];
     all.extend([counterfactuals(study), importance(study), clusters(study)]);
     all.extend([speedups(study), shares(study, 32), shares(study, 64), protection(study), efficiency(study)]);
     all
@@ -61,14 +58,7 @@ fn programs(study: &Study<'_>) -> Table {
         let of = |row: Option<&'static str>| row.unwrap_or("-").to_owned();
         let refs = r.get(&Setting::achievable()).or_else(|| r.get(&Setting::measured("base")));
         let refs = refs.or_else(|| r.get(&Setting::emulated((8, 4)))).map_or(f64::NAN, |o| o.refs as f64 / 1e6);
-        vec![
-            l.name.to_owned(),
-            of(l.simulated),
-            of(l.measured),
-            of(l.emulated),
-            shown(refs, 1),
-            l.stands.to_owned(),
-        ]
+        vec![l.name.to_owned(), of(l.simulated), of(l.measured), of(l.emulated), shown(refs, 1), l.stands.to_owned()]
     };
     let columns = ["ours", "table 1.2", "table 1.3", "table 1.6", "million references", "what ours is"];
     table("programs", words(&columns), study.0.iter().map(row).collect())
@@ -100,9 +90,7 @@ fn table_1_2(study: &Study<'_>) -> Table {
         &[
             ("best", &|n, r| (printed(n, "best_speedup_16p"), r.speedup(&best))),
             ("achievable", &|n, r| (printed(n, "achievable_speedup_16p"), r.speedup(&achievable))),
-            ("ideal", &|n, r| {
-                (printed(n, "ideal_speedup_16p"), r.get(&achievable).map_or(f64::NAN, Outcome::ideal))
-            }),
+            ("ideal", &|n, r| (printed(n, "ideal_speedup_16p"), r.get(&achievable).map_or(f64::NAN, Outcome::ideal))),
         ],
         1,
     )
@@ -139,6 +127,18 @@ fn table_1_3(study: &Study<'_>) -> Table {
     )
 }
 
+/// Figure 1.10.
+fn hardware(study: &Study<'_>) -> Table {
+    let row = |(name, r): (&'static str, &Runs)| {
+        let [base, genima] = ["base", "nil"].map(|step| shown(r.speedup(&Setting::measured(step)), 2));
+        vec![name.to_owned(), shown(r.hardware, 2), base, genima]
+    };
+    let columns = ["program", "CC-NUMA (machine ascoma, 16 nodes)", "Base", "GeNIMA"];
+    let title =
+        "figure 1.10: speedup on 16 processors that share memory in hardware, and on the cluster that was measured";
+    table(title, words(&columns), study.rows(MEASURED).map(row).collect())
+}
+
 /// Figure 1.8, and with a notification alone as the price of an interrupt.
 fn ladder(study: &Study<'_>) -> Table {
     let cheap = |step| Setting::measured(step).with(NOTIFICATION);
@@ -161,9 +161,7 @@ fn table_1_4(study: &Study<'_>) -> Table {
         MEASURED,
         "table 1.4: percent of the time in barriers; of pages, locks and barriers together, the part that is protection",
         &[
-            ("barrier", &|n, r| {
-                (printed(n, "barrier_time_percent_of_execution"), genima(r, |o| o.share(o.barrier)))
-            }),
+            ("barrier", &|n, r| (printed(n, "barrier_time_percent_of_execution"), genima(r, |o| o.share(o.barrier)))),
             ("protection", &|n, r| {
                 let ours = |o: &Outcome| 100.0 * o.protection as f64 / (o.data + o.lock + o.barrier).max(1) as f64;
                 (printed(n, "mprotect_percent_of_svm_overhead"), genima(r, ours))
@@ -218,9 +216,8 @@ fn importance(study: &Study<'_>) -> Table {
         std::iter::once(name.to_owned()).chain(cells).collect()
     };
     let all: Vec<(&str, Vec<f64>)> = study.rows(SIMULATED).map(|(name, r)| (name, values(r))).collect();
-    let means: Vec<f64> = (0..ways.len() * SWEEPS.len())
-        .map(|i| mean(&all.iter().map(|(_, v)| v[i]).collect::<Vec<_>>()))
-        .collect();
+    let means: Vec<f64> =
+        (0..ways.len() * SWEEPS.len()).map(|i| mean(&all.iter().map(|(_, v)| v[i]).collect::<Vec<_>>())).collect();
     let mut rows: Vec<Vec<String>> = all.iter().map(|(name, values)| line(name, values)).collect();
     rows.push(line("mean", &means));
     let title = "importance in three ways: slowdown over the whole range; percent of time by percent that the parameter is worse; time that is regained at its best";
@@ -237,7 +234,13 @@ fn clusters(study: &Study<'_>) -> Table {
 fn pages(study: &Study<'_>) -> Table {
     let columns = PAGES.map(|p| format!("{} KB", p / 1024));
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    each_simulated(study, "speedup by page size (O6)", &columns, |r| PAGES.map(|p| r.speedup(&Setting::paged(p))).into(), 2)
+    each_simulated(
+        study,
+        "speedup by page size (O6)",
+        &columns,
+        |r| PAGES.map(|p| r.speedup(&Setting::paged(p))).into(),
+        2,
+    )
 }
 
 fn round_robin(study: &Study<'_>) -> Table {
@@ -247,7 +250,8 @@ fn round_robin(study: &Study<'_>) -> Table {
         "interrupts to processor 0 or round robin: speedup with achievable interrupts, and with such of 10000 cycles",
         &["processor 0", "round robin", "10000: processor 0", "round robin"],
         |r| {
-            let all = [Setting::achievable(), Setting::achievable().with("round-robin"), dear(), dear().with("round-robin")];
+            let all =
+                [Setting::achievable(), Setting::achievable().with("round-robin"), dear(), dear().with("round-robin")];
             all.map(|s| r.speedup(&s)).into()
         },
         2,
@@ -257,7 +261,17 @@ fn round_robin(study: &Study<'_>) -> Table {
 /// Time classes and how busy each kind of server is, at the achievable values.
 fn limits(study: &Study<'_>) -> Table {
     let columns = [
-        "compute", "local", "pages", "locks", "barriers", "interrupted", "busiest bus", "I/O bus", "NI out", "link", "NI in",
+        "compute",
+        "local",
+        "pages",
+        "locks",
+        "barriers",
+        "interrupted",
+        "busiest bus",
+        "I/O bus",
+        "NI out",
+        "link",
+        "NI in",
     ];
     let cells = |r: &Runs| -> Vec<f64> {
         let Some(o) = r.get(&Setting::achievable()) else { return vec![f64::NAN; columns.len()] };
@@ -291,7 +305,8 @@ fn shares(study: &Study<'_>, processors: u16) -> Table {
         ("mprotect", |o| o.protection),
         ("diff", |o| o.diffs),
     ];
-    let (printed, wide): (Printed, &[u16]) = if processors == 32 { (TABLE_1_7, &[4]) } else { (TABLE_1_8, &[4, 8, 16]) };
+    let (printed, wide): (Printed, &[u16]) =
+        if processors == 32 { (TABLE_1_7, &[4]) } else { (TABLE_1_8, &[4, 8, 16]) };
     let mut columns = words(&["program"]);
     for (name, _) in PARTS {
         for w in wide {
@@ -426,7 +441,9 @@ fn basic() -> Table {
         ("4_kbyte_fetch", |n| fetch_cycles(n, PAGE)),
     ];
     let row = |(name, of): &(&str, Of)| {
-        let cells = machines.iter().flat_map(|(column, n)| pair(TABLE_1_5.number(&[("operation", name)], column), us(n, of(n)), 2));
+        let cells = machines
+            .iter()
+            .flat_map(|(column, n)| pair(TABLE_1_5.number(&[("operation", name)], column), us(n, of(n)), 2));
         std::iter::once((*name).to_owned()).chain(cells).collect()
     };
     let columns = ["microseconds", "Myrinet, printed", "svm-myrinet", "Origin2000, printed", "svm-origin"];
@@ -447,62 +464,4 @@ pub(super) fn machines() -> Vec<Judged> {
         judged("vmmc-page", &[("fetched, us", us(fetch_cycles(&n, PAGE + STAMPS))), ("requested, us", requested(&n))]),
         judged("mprotect", &[("us", us(n.handlers.protect[0] + n.handlers.protect[1]))]),
     ]
-}
-
-/// Figures 1.3 to 1.7 as lines.
-pub(super) fn figures(study: &Study<'_>) -> Vec<Figure> {
-    let mut all: Vec<Figure> = SWEEPS
-        .iter()
-        .map(|sweep| {
-            let line = |(name, r): (&'static str, &Runs)| {
-                let best = r.cycles(&Setting::point(sweep, sweep.points[0]));
-                let point = |p: &u64| (*p as f64, r.cycles(&Setting::point(sweep, *p)) / best);
-                Series { label: name.into(), points: sweep.points.iter().map(point).collect() }
-            };
-            Figure {
-                name: format!("bilas-{}", sweep.parameter),
-                title: format!("figure {}: time over that at the best point, by {}", sweep.figure, sweep.parameter),
-                axes: [AXES[SWEEPS.iter().position(|s| s.figure == sweep.figure).unwrap_or(0)], "times"],
-                lines: study.rows(SIMULATED).map(line).collect(),
-                ..Figure::default()
-            }
-        })
-        .collect();
-    let line = |(name, r): (&'static str, &Runs)| {
-        let points = CLUSTERS.map(|c| (f64::from(c), r.speedup(&Setting::clustered(c))));
-        Series { label: name.into(), points: points.into() }
-    };
-    all.push(Figure {
-        name: "bilas-clusters".into(),
-        title: "figure 1.7: speedup on 16 processors".into(),
-        axes: ["processors of a node", "speedup"],
-        lines: study.rows(SIMULATED).map(line).collect(),
-        ..Figure::default()
-    });
-    all
-}
-
-const AXES: [&str; 4] =
-    ["cycles to issue, and to deliver", "bytes a thousand cycles", "cycles a message", "cycles a packet"];
-
-/// Figure 1.9: where the time goes, step by step.
-pub(super) fn stacks(study: &Study<'_>) -> Vec<Stacked> {
-    let bar = |name: &str, r: &Runs, setting: &Setting, label: &str| {
-        let o = r.get(setting)?;
-        let one = r.get(&Setting::measured("base")).map_or(o.cycles, |b| b.cycles).max(1) as f64;
-        let of = |cycles: u64| cycles as f64 / o.processors.max(1) as f64 / one;
-        let spent = [o.compute, o.local, o.data, o.lock, o.barrier, o.interrupted];
-        let rest = (o.cycles * o.processors).saturating_sub(spent.iter().sum());
-        Some((format!("{name} {label}"), spent.into_iter().chain([rest]).map(of).collect()))
-    };
-    let bars = study
-        .rows(MEASURED)
-        .flat_map(|(name, r)| LADDER.iter().filter_map(move |step| bar(name, r, &Setting::measured(step), step)));
-    vec![Stacked {
-        name: "bilas-ladder".into(),
-        title: "figure 1.9: where the time of processors goes, step by step".into(),
-        axis: "time over that of Base",
-        pieces: vec!["compute", "local", "pages", "locks", "barriers", "interrupted", "other"],
-        bars: bars.collect(),
-    }]
 }

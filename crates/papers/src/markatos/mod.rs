@@ -15,7 +15,7 @@ mod tables;
 mod text;
 mod variant;
 
-use crate::paper::{Job, Page, Paper, SIZES};
+use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use costs::{Printed, View};
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::{self, Claims};

@@ -1,6 +1,6 @@
 //! The four programs, recorded now with 64 threads, and what every protocol did with them.
 use super::variant::{self, BASE, PAGES, PROTOCOLS, Variant};
-use crate::programs::{self, Run};
+use homenode_reproducing::programs::{self, Run};
 use homenode_base::{NodeId, TotalCost};
 use homenode_coherence::{Choice, Effects};
 use homenode_command::Failure;

@@ -6,7 +6,7 @@ mod counting;
 mod programs;
 mod synthetic;
 
-use crate::paper::{Job, Page, Paper};
+use homenode_reproducing::paper::{Job, Page, Paper};
 use bars::Bars;
 use counting::LOSSES;
 use homenode_base::{NodeId, ThreadId, TotalCost};

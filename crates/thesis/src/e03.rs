@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) static SPEC: Spec =
     Spec { id: "E3", title: "disturbed orders, local and gap", begin: Gathered::<Disturbed>::boxed };
 
-const PRINTED: &str = include_str!("../../data/bolosky_table_4_1.csv");
+const PRINTED: &str = include_str!("../data/bolosky_table_4_1.csv");
 const MACHINES: [&str; 4] = ["ace", "butterfly", "numa", "cc"];
 /// CC among them.
 const CC: usize = 3;

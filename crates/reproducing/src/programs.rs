@@ -23,22 +23,22 @@ const HEADERS: [(&str, &str); 8] = [
 
 /// A run of a built workload to be recorded.
 #[derive(Clone, Copy)]
-pub(crate) struct Run<'a> {
+pub struct Run<'a> {
     /// Where programs and recordings are.
-    pub(crate) folder: &'a Path,
+    pub folder: &'a Path,
     /// Name of the program.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// Threads.
-    pub(crate) threads: u32,
+    pub threads: u32,
     /// Tells recordings of a program apart.
-    pub(crate) number: usize,
+    pub number: usize,
     /// The phase to record; everything if none.
-    pub(crate) phase: Option<&'a str>,
+    pub phase: Option<&'a str>,
 }
 
 impl Run<'_> {
     /// Runs the program with these options, recorded with the hooks; or takes up the recording of a run that was killed.
-    pub(crate) fn recorded<'w>(
+    pub fn recorded<'w>(
         &self,
         words: impl IntoIterator<Item = &'w str>,
         progress: &mut dyn Progress,
@@ -78,7 +78,7 @@ impl Run<'_> {
     }
 
     /// Bytes on disk of what was recorded.
-    pub(crate) fn bytes(&self) -> Result<u64, Failure> {
+    pub fn bytes(&self) -> Result<u64, Failure> {
         let store = DirStore::open(&self.dataset())?;
         store.bytes().map_err(|e| Failure::work(format!("cannot read {}: {e}", self.folder.display())))
     }
@@ -87,7 +87,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// They cannot be kept.
-    pub(crate) fn results(&self) -> Result<Results, Failure> {
+    pub fn results(&self) -> Result<Results, Failure> {
         let dataset = self.dataset();
         Results::of(&dataset).map_err(|e| Failure::work(format!("cannot keep results of {}: {e}", dataset.display())))
     }
@@ -101,7 +101,7 @@ impl Run<'_> {
 ///
 /// # Errors
 /// The folder cannot be written.
-pub(crate) fn built(folder: &Path, name: &str, source: &str, defines: &[&str]) -> std::io::Result<bool> {
+pub fn built(folder: &Path, name: &str, source: &str, defines: &[&str]) -> std::io::Result<bool> {
     HEADERS.iter().try_for_each(|(file, text)| std::fs::write(folder.join(file), text))?;
     std::fs::write(folder.join(format!("{name}.c")), source)?;
     Ok(compiled(folder, name, defines))

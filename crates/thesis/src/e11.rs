@@ -20,7 +20,7 @@ use homenode_trace::order::{Order, OrderKind, Stream};
 pub(super) static SPEC: Spec = Spec { id: "E11", title: "false sharing", begin: Gathered::<Sharing>::boxed };
 
 /// Moves and parts on the three traces of section 7.1.6, computed independently.
-const CLOSED_FORMS: &str = include_str!("../../data/bolosky_check_eq_7_13.csv");
+const CLOSED_FORMS: &str = include_str!("../data/bolosky_check_eq_7_13.csv");
 /// Words first, then the sizes of figures 7.2 to 7.5.
 const SIZES: [u64; 10] = [4, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const MACHINES: [&str; 2] = ["cc", "numa"];

@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock};
 use tempfile::TempDir;
 
 /// Where programs and recordings are while a paper is reproduced.
-pub(crate) enum Place {
+pub enum Place {
     /// Goes when the run ends.
     Passing(TempDir),
     /// Stays until a run has come to its end; nobody else uses it meanwhile.
@@ -27,7 +27,7 @@ impl Place {
     ///
     /// # Errors
     /// It cannot be made, or another run uses it.
-    pub(crate) fn new(out: Option<&Path>, name: &str) -> Result<Place, Failure> {
+    pub fn new(out: Option<&Path>, name: &str) -> Result<Place, Failure> {
         let Some(out) = out else {
             // One process may reproduce twice at a time, so each has its own.
             let folder = tempfile::Builder::new().prefix("homenode-reproduce-").tempdir();
@@ -52,14 +52,14 @@ impl Place {
         Ok(Place::Stays { path, _lock: lock })
     }
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         match self {
             Place::Passing(folder) => folder.path(),
             Place::Stays { path, .. } => path,
         }
     }
     /// All is done: nothing is taken up again.
-    pub(crate) fn over(self) {
+    pub fn over(self) {
         if let Place::Stays { path, .. } = &self {
             // What is left takes room and does no harm.
             let _ = fs::remove_dir_all(path);
@@ -96,7 +96,7 @@ fn sum(path: &Path) -> io::Result<u64> {
 }
 
 /// The card of a recording.
-pub(crate) struct Card {
+pub struct Card {
     dataset: PathBuf,
     /// How it is made: version, program, words.
     made: String,
@@ -104,7 +104,7 @@ pub(crate) struct Card {
 
 impl Card {
     /// Of a recording of a program with these words, and whatever else it depends on.
-    pub(crate) fn new(dataset: &Path, program: &Path, words: &[String], other: &str) -> io::Result<Card> {
+    pub fn new(dataset: &Path, program: &Path, words: &[String], other: &str) -> io::Result<Card> {
         let (version, program) = (env!("CARGO_PKG_VERSION"), sum(program)?);
         let made = format!("homenode {version}\nprogram {program:016x}\n{other}\n{}\n", words.join(" "));
         Ok(Card { dataset: dataset.to_owned(), made })
@@ -116,7 +116,7 @@ impl Card {
         Ok(format!("{}recording {:016x}\n", self.made, sum(&self.dataset)?))
     }
     /// Whether the recording is there, whole, and made the same way; a line about one that is not.
-    pub(crate) fn fits(&self) -> Result<bool, String> {
+    pub fn fits(&self) -> Result<bool, String> {
         if !self.dataset.exists() {
             return Ok(false);
         }
@@ -129,11 +129,11 @@ impl Card {
         }
     }
     /// The recording is about to be made.
-    pub(crate) fn remove(&self) {
+    pub fn remove(&self) {
         let _ = fs::remove_file(self.path("card"));
     }
     /// The recording is made.
-    pub(crate) fn write(&self) -> io::Result<()> {
+    pub fn write(&self) -> io::Result<()> {
         fs::write(self.path("card.new"), self.text()?)?;
         fs::rename(self.path("card.new"), self.path("card"))
     }
@@ -150,7 +150,7 @@ fn this_program() -> io::Result<u64> {
 }
 
 /// Results of one recording, a line each: a name, a tab, JSON. The first line says what they are of.
-pub(crate) struct Results {
+pub struct Results {
     file: Mutex<File>,
     found: BTreeMap<String, String>,
 }
@@ -160,7 +160,7 @@ impl Results {
     ///
     /// # Errors
     /// The file cannot be read or written, or is none.
-    pub(crate) fn of(dataset: &Path) -> io::Result<Results> {
+    pub fn of(dataset: &Path) -> io::Result<Results> {
         let card = fs::read_to_string(dataset.with_extension("card"))?;
         let head = format!("results of program {:016x}, {}\n", this_program()?, card.replace(['\n', '\t'], ", "));
         let path = dataset.with_extension("results");
@@ -183,14 +183,14 @@ impl Results {
         Ok(Results { file: Mutex::new(file), found })
     }
     /// One that an earlier run left.
-    pub(crate) fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_str(self.found.get(name)?).ok()
     }
     /// Keeps one for a later run.
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn keep<T: Serialize>(&self, name: &str, result: &T) -> io::Result<()> {
+    pub fn keep<T: Serialize>(&self, name: &str, result: &T) -> io::Result<()> {
         let line = format!("{name}\t{}\n", serde_json::to_string(result)?);
         self.file.lock().expect("nobody panics while writing one").write_all(line.as_bytes())
     }

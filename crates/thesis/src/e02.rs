@@ -18,10 +18,10 @@ use homenode_trace::order::{Again, OrderKind, Source};
 pub(super) static SPEC: Spec =
     Spec { id: "E2", title: "alpha, beta and gamma of the ACE policy on the ACE", begin: Gathered::<Shares>::boxed };
 
-const TABLE_3_1: &str = include_str!("../../data/bolosky_table_3_1.csv");
-const TABLE_3_2: &str = include_str!("../../data/bolosky_table_3_2.csv");
+const TABLE_3_1: &str = include_str!("../data/bolosky_table_3_1.csv");
+const TABLE_3_2: &str = include_str!("../data/bolosky_table_3_2.csv");
 /// Table 3.1 from the printed times by equations 3.1, 3.4 and 3.5, to four digits.
-const RECOMPUTED: &str = include_str!("../../data/bolosky_check_table_3_1.csv");
+const RECOMPUTED: &str = include_str!("../data/bolosky_check_table_3_1.csv");
 /// Programs of which table 3.1 has alpha .94 to .98.
 const LOCAL: [&str; 4] = ["matmult", "e-fft", "gauss", "plytrace"];
 

@@ -2,7 +2,7 @@
 use super::paper::{number, rows};
 
 /// Table 2.1, with the length of ours at the thesis's size (`-s P`) and what is to be said where ours is another.
-const TABLE_2_1: &str = include_str!("../../data/bolosky_table_2_1.csv");
+const TABLE_2_1: &str = include_str!("../data/bolosky_table_2_1.csv");
 
 /// A row of table 2.1, and what is to be said where ours is another.
 pub(super) struct Card {

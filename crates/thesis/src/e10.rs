@@ -13,7 +13,7 @@ use homenode_study::analyses::{Series, TLB_MODELS, TlbModel, TlbRow, Tlbs, corre
 
 pub(super) static SPEC: Spec = Spec { id: "E10", title: "TLBs and page size", begin: Gathered::<Translation>::boxed };
 
-const PRINTED: &str = include_str!("../../data/bolosky_table_6_5.csv");
+const PRINTED: &str = include_str!("../data/bolosky_table_6_5.csv");
 /// Models of the thesis, which come first.
 const MODELS: usize = 6;
 const PAGES: [u64; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];

@@ -14,21 +14,21 @@ const TOP: f64 = 52.0;
 const WIDTH: f64 = 560.0;
 
 /// One picture.
-pub(crate) struct Stacked {
+pub struct Stacked {
     /// Name of its files, without ending.
-    pub(crate) name: String,
+    pub name: String,
     /// Title.
-    pub(crate) title: String,
+    pub title: String,
     /// What the bars measure, with its unit.
-    pub(crate) axis: &'static str,
+    pub axis: &'static str,
     /// Names of the pieces of a bar.
-    pub(crate) pieces: Vec<&'static str>,
+    pub pieces: Vec<&'static str>,
     /// Bars by name.
-    pub(crate) bars: Vec<(String, Vec<f64>)>,
+    pub bars: Vec<(String, Vec<f64>)>,
 }
 
 /// All pictures of the page.
-pub(crate) struct Stacks(pub(crate) Vec<Stacked>);
+pub struct Stacks(pub Vec<Stacked>);
 
 impl Drawn for Stacks {
     fn write(&self, folder: &Path) -> Result<Vec<Picture>, Failure> {
@@ -41,7 +41,7 @@ impl Stacked {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(crate) fn write(&self, folder: &Path) -> Result<Picture, Failure> {
+    pub fn write(&self, folder: &Path) -> Result<Picture, Failure> {
         Picture::written(folder, &self.name, &self.title, self.svg(), &self.csv())
     }
     fn csv(&self) -> String {

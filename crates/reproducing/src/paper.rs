@@ -2,7 +2,7 @@
 use homenode_command::{Failure, Progress};
 use homenode_judging::Drawn;
 use homenode_judging::doc::ReproduceDoc;
-pub(crate) use homenode_judging::doc::SIZES;
+pub use homenode_judging::doc::SIZES;
 use std::path::Path;
 
 /// A published study that can be repeated.
@@ -18,31 +18,31 @@ pub struct Paper {
     /// Sizes that it has programs of, of [`SIZES`].
     pub sizes: &'static [&'static str],
     /// Runs the experiments asked for.
-    pub(crate) run: fn(&Job<'_>, &mut dyn Progress) -> Page,
+    pub run: fn(&Job<'_>, &mut dyn Progress) -> Page,
 }
 
 /// What came out, and the pictures to go with it.
-pub(crate) type Page = Result<(ReproduceDoc, Box<dyn Drawn>), Failure>;
+pub type Page = Result<(ReproduceDoc, Box<dyn Drawn>), Failure>;
 
 /// What a paper is asked.
-pub(crate) struct Job<'a> {
+pub struct Job<'a> {
     /// Only these experiments; all if empty.
-    pub(crate) only: &'a [String],
+    pub only: &'a [String],
     /// Programs that were not asked for, in the order of the paper; none if all are to be run.
-    pub(crate) left_out: &'a [&'static str],
+    pub left_out: &'a [&'static str],
     /// One of [`SIZES`].
-    pub(crate) size: &'a str,
+    pub size: &'a str,
     /// A folder for programs and recordings, which may have those of a run that was killed.
-    pub(crate) folder: &'a Path,
+    pub folder: &'a Path,
 }
 
 impl Job<'_> {
     /// Whether this program is to be run.
-    pub(crate) fn runs(&self, program: &str) -> bool {
+    pub fn runs(&self, program: &str) -> bool {
         !self.left_out.contains(&program)
     }
     /// What was left out and what that means, for a page; nothing if nothing was.
-    pub(crate) fn left_out_note(&self) -> Option<String> {
+    pub fn left_out_note(&self) -> Option<String> {
         let names = (!self.left_out.is_empty()).then(|| self.left_out.join(", "))?;
         Some(format!(
             "Left out as asked for: {names}. Claims that need them are not judged; counts, shares and means are of the programs \
@@ -56,12 +56,12 @@ impl Paper {
     ///
     /// # Errors
     /// A program that the paper does not have, or a paper whose programs cannot be chosen.
-    pub(crate) fn left_out(&self, asked: &[String]) -> Result<Vec<&'static str>, Failure> {
+    pub fn left_out(&self, asked: &[String], papers: &[&Paper]) -> Result<Vec<&'static str>, Failure> {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
         let Some(all) = self.programs.map(|names| names()) else {
-            let some = crate::ALL.iter().filter(|p| p.programs.is_some()).map(|p| p.name);
+            let some = papers.iter().filter(|p| p.programs.is_some()).map(|p| p.name);
             let some = some.collect::<Vec<_>>().join(", ");
             return Err(Failure::usage(format!(
                 "--only: programs of {} cannot be chosen, those of {some} can",

@@ -88,10 +88,10 @@ fn excess(machines: &Machines, machine: usize) -> f64 {
 }
 
 /// Table 6.4: CC, NUMA, DSM+, DSM in percent over CC+.
-const TABLE_6_4: &str = include_str!("../../data/bolosky_table_6_4.csv");
+const TABLE_6_4: &str = include_str!("../data/bolosky_table_6_4.csv");
 /// Another transcription of nine programs at the sizes of section 2.2, with table 6.5: the optimum on NUMA with 4096 and 128
 /// bytes, by it and as printed; excess of CC, NUMA, DSM+, DSM; the factor that may lie between; what is to be said beyond it.
-const OTHER: &str = include_str!("../../data/bolosky_transcription.csv");
+const OTHER: &str = include_str!("../data/bolosky_transcription.csv");
 /// Points within which an entry of table 6.4 is near.
 const NEAR: f64 = 10.0;
 

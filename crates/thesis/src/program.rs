@@ -1,6 +1,6 @@
 //! The programs of the thesis, written anew as it describes them and recorded now, one after the other.
 use super::lookup::{Answered, BLOCKS, Machines, member};
-use crate::programs::{self, Run};
+use homenode_reproducing::programs::{self, Run};
 use homenode_base::NodeId;
 use homenode_command::{Failure, Progress};
 use homenode_judging::work;
@@ -59,7 +59,7 @@ macro_rules! listed {
     ($name:literal, $file:literal $(, $field:ident: $value:expr)*) => {
         Listed {
             name: $name,
-            source: include_str!(concat!("../../../../workloads/", $file)),
+            source: include_str!(concat!("../../../workloads/", $file)),
             $($field: $value,)*
             ..PLAIN
         }

@@ -1,12 +1,18 @@
-//! Bolosky 1993 again: experiments E1 to E12 on our programs, with a verdict on every table, figure and claim.
+//! # homenode-thesis: Bolosky 1993 again
+//!
+//! Experiments E1 to E12 on our programs, with a verdict on every table, figure and claim.
 //!
 //! The references of one program at a time are recorded, partitioned and given to every experiment in turn, so memory does
 //! not grow with the number of programs. Each program is recorded three times, and what was measured in one recording is
 //! taken for another one with the same references. To add an experiment: a file here that defines `SPEC`, and its name in
 //! the list.
 //!
+//! **Invariant:** every table, figure and claim that an experiment stands for gets a verdict.
+//!
 //! Reading order: this file, [`program`] (what is run), [`repeat`] (an experiment over several recordings), [`CLAIMS`] (what
 //! was published), then the experiments.
+#![forbid(unsafe_code)]
+
 mod cards;
 mod lookup;
 mod moves_case;
@@ -15,7 +21,7 @@ mod program;
 mod repeat;
 mod slopes;
 
-use crate::paper::{Job, Page, Paper, SIZES};
+use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
 use homenode_judging::bars::Bars;
 use homenode_judging::claims::{self, Claims};
@@ -59,9 +65,10 @@ trait Experiment: Send {
 }
 
 /// What was published.
-pub(crate) const CLAIMS: Claims = Claims(include_str!("../../data/bolosky_claims.json"));
+pub const CLAIMS: Claims = Claims(include_str!("../data/bolosky_claims.json"));
 
-pub(crate) static SPEC: Paper = Paper {
+/// The paper.
+pub static SPEC: Paper = Paper {
     name: "bolosky",
     summary: "policies, machines, TLBs, false sharing and disturbance of Bolosky 1993: E1 to E12",
     experiments: Some("E1 to E12"),

@@ -38,7 +38,7 @@ pub(super) fn network() -> Network {
         bus: rate(245_973),
         io: rate(15_754),
         link: rate(12_500),
-        latency: cycles(680),
+        latency: cycles(695),
         packet_bytes: 4096,
         header_bytes: 30,
         piece_bytes: 256,
@@ -100,7 +100,7 @@ const PROCESSORS: [&str; 6] = [
 const SOURCES: [&str; 5] = [
     "100 Gb/s and PCIe 3.0 x16: ConnectX-5 in the table of doc.dpdk.org/guides-25.11/nics/mlx5.html; 15.754 GB/s: 16 lanes of 8 GT/s by 128 of 130 bits, without the \
      heads of its packets",
-    "latency 680 ns: what is left of 0.83 us for 32 B one way (ib_send_lat, git.dennispotter.eu/Dennis/masters-thesis tables/mtu_performance.tex, commit 1995c04f) when \
+    "latency 695 ns: what is left of 0.83 us for 32 B one way (ib_send_lat, git.dennispotter.eu/Dennis/masters-thesis tables/mtu_performance.tex, commit 1995c04f) when \
      processor, buses, interfaces and link have theirs; 4 KiB take 2.27 us there, and 1.2 us here",
     "host overhead 100 ns, occupancy 10 ns (100 million packets a second and interface): our choice, no figure of a maker is taken for it",
     "a bus or link hands on 256 B of a packet while the rest follows, the payload of a packet on PCIe: our choice",

@@ -59,7 +59,7 @@ impl Thread {
         &self.world.nodes[self.me.index()]
     }
     fn work(&self, cycles: u64, into: impl FnOnce(&mut crate::row::Work) -> &mut u64) {
-        self.world.compute(cycles);
+        let cycles = self.world.compute(cycles);
         *into(&mut self.node().work.borrow_mut()) += cycles;
     }
     /// Lines of a page.
@@ -119,7 +119,7 @@ impl Thread {
         self.world.flush();
         self.node().waiting.borrow_mut().push(task);
         let is_over = Rc::new(Cell::new(false));
-        if is_limited {
+        if is_limited && self.world.may_look() {
             let (over, me) = (is_over.clone(), self.me);
             let time = self.world.moment() + self.world.fabric.round_trip().max(1);
             let act = move |world: &Rc<World>| {

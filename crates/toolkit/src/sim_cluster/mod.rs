@@ -1,13 +1,15 @@
 //! `homenode sim cluster`: shared virtual memory on a modelled cluster, in virtual time.
 mod doc;
 mod objects;
+mod workers;
+mod wrong;
 
 use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
 use doc::{RowDoc, SIM_CLUSTER_SCHEMA};
-use homenode_cluster::{Bound, ClusterError, Question, WhatIf, run};
+use homenode_cluster::{Bound, ClusterError, FAULTS, Faults, Question, Row, WhatIf, run};
 use homenode_command::dataset::{Opened, open};
-use homenode_command::gaps::Source;
+use homenode_command::gaps::{Known, Source};
 use homenode_command::{Failure, Progress, machine};
 use homenode_hlrc::steps::{self, Step};
 use homenode_machine::{Machine, MapRule};
@@ -17,6 +19,7 @@ use homenode_trace::order::Granted;
 use homenode_trace::{DatasetReader, Event, EventKind};
 use objects::Places;
 use std::path::PathBuf;
+use workers::on_all;
 
 /// Most nodes, and most processors a node.
 const MOST: u16 = 64;
@@ -38,6 +41,8 @@ pub struct SimClusterRequest {
     pub what_ifs: Vec<String>,
     /// Whether reads are checked.
     pub checks: bool,
+    /// What goes wrong: a seed, and kinds with their sizes.
+    pub faults: Option<String>,
     /// Another machine: what each of its parameters would gain.
     pub compare: Option<String>,
     /// Threads to processors; neighbours beside each other if absent.
@@ -53,58 +58,46 @@ pub struct SimClusterRequest {
 /// # Errors
 /// A request that makes no sense; a dataset that cannot be read or does not fit the cluster.
 pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> Result<SimClusterDoc, Failure> {
-    let steps = protocols(&request.protocols)?;
-    if !(0.0..=1000.0).contains(&request.gaps) {
-        return Err(Failure::usage(format!("--gaps: {} is not between 0 and 1000", request.gaps)));
-    }
-    let machine = with_page(machine::named(&request.machine)?, request.page)?;
-    let shapes = shapes(&request.nodes, &machine)?;
-    let map: Option<MapRule> =
-        request.map.as_deref().map(str::parse).transpose().map_err(|e| Failure::usage(format!("--map: {e}")))?;
-    let what_ifs = request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
-    let mut changes: Vec<Vec<WhatIf>> = what_ifs.map(|w| w.map(|w| vec![w])).collect::<Result<_, Failure>>()?;
-    if let Some(other) = &request.compare {
-        changes.extend(compared(&machine, other)?);
-    }
+    sim_cluster_on(request, std::thread::available_parallelism().map_or(1, usize::from), progress)
+}
+
+/// As [`sim_cluster`], with so many rows at once.
+///
+/// # Errors
+/// As there.
+pub fn sim_cluster_on(
+    request: &SimClusterRequest,
+    workers: usize,
+    progress: &mut dyn Progress,
+) -> Result<SimClusterDoc, Failure> {
+    let asked = Asked::of(request)?;
     let Opened { reader, .. } = open(&request.dataset)?;
     if let Some(phase) = &request.phase {
         refuse_unknown_phase(&reader, phase)?;
     }
     let names = NameTable::new(&reader)?;
     let places = Places::new(&names);
-    let source = Source::new(&reader, request.gaps);
-    let total = (shapes.len() * steps.len() * (1 + changes.len())) as u64;
+    let (ran, known) = asked.run(request, &reader, workers, progress)?;
     let mut rows: Vec<RowDoc> = Vec::new();
-    for (nodes, processors) in shapes {
-        progress.at("reading", rows.len() as u64, Some(total));
-        let mut machine = machine.clone();
-        machine.shape.cores = vec![processors; nodes.into()];
-        let options = Options { phase: request.phase.clone(), ..Options::default() };
-        let bound: Bound<'_> = Question { machine: &machine, map: map.clone(), options, checks: request.checks }
-            .bind(&reader, source.run())
-            .map_err(failure)?;
-        for step in &steps {
-            progress.at("simulating", rows.len() as u64, Some(total));
-            let plain = run(&bound, step, || source.run()).map_err(failure)?;
-            let cycles = plain.cycles;
-            let objects = places.objects(&plain, machine.shape.page_bytes);
-            rows.push(RowDoc { objects, locks: places.locks(&plain), ..RowDoc::new(plain, None) });
-            for change in &changes {
-                progress.at("simulating", rows.len() as u64, Some(total));
-                let row = run(&bound.with(change), step, || source.run()).map_err(failure)?;
-                rows.push(RowDoc::new(row, Some((words(change), cycles))));
+    let mut cycles = 0;
+    for (n, row) in ran.into_iter().enumerate() {
+        match (n % asked.each()).checked_sub(1) {
+            None => {
+                cycles = row.cycles;
+                let objects = places.objects(&row, asked.machine.shape.page_bytes);
+                rows.push(RowDoc { objects, locks: places.locks(&row), ..RowDoc::new(row, None) });
             }
+            Some(change) => rows.push(RowDoc::new(row, Some((words(&asked.changes[change]), cycles)))),
         }
     }
-    progress.at("simulating", total, Some(total));
-    let known = source.known();
     let recorded = rows.iter().map(|r| r.row.recorded_objects).max().unwrap_or(0);
+    let machine = asked.machine;
     Ok(SimClusterDoc {
         schema: SIM_CLUSTER_SCHEMA,
         dataset: request.dataset.display().to_string(),
-        machine: machine.name.clone(),
         mhz: machine.sections.network.as_ref().map_or(0, |n| n.mhz),
         page_bytes: machine.shape.page_bytes,
+        machine: machine.name,
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
@@ -112,6 +105,87 @@ pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> 
         compare: request.compare.clone(),
         rows,
     })
+}
+
+/// A request that makes sense.
+struct Asked {
+    steps: Vec<&'static Step>,
+    machine: Machine,
+    shapes: Vec<(u16, u16)>,
+    map: Option<MapRule>,
+    changes: Vec<Vec<WhatIf>>,
+    faults: Option<Faults>,
+}
+
+impl Asked {
+    fn of(request: &SimClusterRequest) -> Result<Asked, Failure> {
+        let steps = protocols(&request.protocols)?;
+        if !(0.0..=1000.0).contains(&request.gaps) {
+            return Err(Failure::usage(format!("--gaps: {} is not between 0 and 1000", request.gaps)));
+        }
+        let machine = with_page(machine::named(&request.machine)?, request.page)?;
+        let shapes = shapes(&request.nodes, &machine)?;
+        let map = request.map.as_deref().map(str::parse).transpose();
+        let map = map.map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let what_ifs = request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
+        let mut changes: Vec<Vec<WhatIf>> = what_ifs.map(|w| w.map(|w| vec![w])).collect::<Result<_, Failure>>()?;
+        if let Some(other) = &request.compare {
+            changes.extend(compared(&machine, other)?);
+        }
+        let faults = request.faults.as_deref().map(str::parse).transpose();
+        let faults = faults.map_err(|e| Failure::usage(format!("--faults: {e}")))?;
+        Ok(Asked { steps, machine, shapes, map, changes, faults })
+    }
+
+    /// Rows of a shape and a step: the machine as it is, and changed.
+    fn each(&self) -> usize {
+        1 + self.changes.len()
+    }
+
+    /// All rows: of each shape every step. With how the instructions between references are known.
+    fn run(
+        &self,
+        request: &SimClusterRequest,
+        reader: &DatasetReader,
+        workers: usize,
+        progress: &mut dyn Progress,
+    ) -> Result<(Vec<Row>, Known), Failure> {
+        let Asked { steps, shapes, map, changes, .. } = self;
+        let source = || Source::new(reader, request.gaps);
+        let (each, count) = (self.each(), shapes.len() * steps.len() * self.each());
+        let jobs = shapes.len() + count;
+        let bind = |source: &mut Source<'_>, n: usize| {
+            let mut machine = self.machine.clone();
+            machine.shape.cores = vec![shapes[n].1; shapes[n].0.into()];
+            let options = Options { phase: request.phase.clone(), ..Options::default() };
+            let (machine, map, checks, faults) = (&machine, map.clone(), request.checks, self.faults);
+            Question { machine, map, options, checks, faults }.bind(reader, source.run()).map_err(failure)
+        };
+        let bound: Vec<Bound<'_>> = on_all((workers, shapes.len()), (progress, "reading", 0, jobs), source, bind)?;
+        let simulate = |source: &mut Source<'_>, n: usize| {
+            let (bound, step) = (&bound[n / each / steps.len()], steps[n / each % steps.len()]);
+            let changed = (n % each).checked_sub(1).map(|n| bound.with(&changes[n]));
+            let row = run(changed.as_ref().unwrap_or(bound), step, || source.run()).map_err(failure)?;
+            Ok((row, source.known()))
+        };
+        let ran = on_all((workers, count), (progress, "simulating", shapes.len(), jobs), source, simulate)?;
+        progress.at("simulating", jobs as u64, Some(jobs as u64));
+        let known = ran.last().map(|(_, known)| *known).unwrap_or_default();
+        Ok((ran.into_iter().map(|(row, _)| row).collect(), known))
+    }
+}
+
+/// What `--faults` takes, in words.
+pub fn faults_help() -> String {
+    let kinds = |is_how: bool| {
+        let kinds = FAULTS.iter().filter(move |k| k.is_how == is_how);
+        kinds.map(|k| format!("{}={} ({})", k.name, k.default, k.summary)).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "Faults drawn by a seed, the same for the same seed. A seed alone: all of them, with these sizes: {}. Or those named, such as 7,loss=0.05. How: {}.",
+        kinds(false),
+        kinds(true)
+    )
 }
 
 /// Synchronisation by which nodes learn nothing of each other.

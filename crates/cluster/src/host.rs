@@ -219,6 +219,16 @@ impl Host for Thread {
         }
     }
 
+    async fn protected(&self) {
+        self.world.goes_on_after_losses();
+        let mut is_polled = false;
+        std::future::poll_fn(move |_| match std::mem::replace(&mut is_polled, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
+    }
+
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
         let words = word..word + into.len();
         let look = move |_: &Rc<World>, n: &Node| {

@@ -322,6 +322,15 @@ impl World {
         let time = self.moment().max(self.slots.borrow()[task].busy_until);
         self.goes_on(task, time);
     }
+    /// The task that is polled goes on now, when the engine has heard of what programs lost: what they wrote before is noted then.
+    pub(crate) fn goes_on_after_losses(self: &Rc<World>) {
+        let (task, owed, joined) = (self.current.get(), self.debt.get(), self.joined.borrow_mut().take());
+        let go: Action = Box::new(move |world| {
+            *world.joined.borrow_mut() = joined;
+            world.poll(task, owed);
+        });
+        self.after(self.now.get(), go);
+    }
     fn goes_on(self: &Rc<World>, task: usize, time: u64) {
         let time = time.max(self.stands(self.slots.borrow()[task].owner.processor()));
         if time == self.now.get() {

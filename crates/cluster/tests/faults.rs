@@ -131,7 +131,9 @@ fn faults_of_no_size_change_nothing() {
         let none = row((&data, shape(seed)), step, faults("7,loss=0"), usize::MAX).expect("runs");
         let injected = none.injected.clone().expect("asked for");
         assert_eq!((injected.lost, injected.delayed, injected.pauses, injected.slow_node), (0, 0, 0, None));
-        assert_eq!(plain, Row { injected: None, ..none }, "{}", step.name);
+        // Messages that leave at the same time may change places.
+        assert!(plain.cycles.abs_diff(none.cycles) * 100 < plain.cycles, "{}", step.name);
+        assert_eq!((plain.compute, plain.refs, plain.read), (none.compute, none.refs, none.read));
     }
 }
 
@@ -140,7 +142,9 @@ fn a_slow_node_computes_so_many_times_as_long() {
     let data = ordered(1, 4);
     let one = |faults| row((&data, (1, 4)), steps::ALL[4], faults, usize::MAX).expect("runs");
     let (plain, slow) = (one(None), one(faults("1,slow=3x")));
-    assert_eq!((slow.compute, slow.sequential), (3 * plain.compute, plain.sequential));
+    // What a reference that misses takes is its memory's time, but for the cycle in which it is made.
+    assert!((3 * plain.compute..7 * plain.compute / 2).contains(&slow.compute), "{} {}", plain.compute, slow.compute);
+    assert_eq!(slow.sequential, plain.sequential);
     assert_eq!(slow.injected.expect("asked for").slow_node, Some(0));
     let two = |faults| row((&data, (2, 2)), steps::ALL[0], faults, usize::MAX).expect("runs");
     let (plain, slow) = (two(None), two(faults("1,slow=3x")));

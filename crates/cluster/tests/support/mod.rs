@@ -5,12 +5,12 @@ use homenode_synthetic::Builder;
 use homenode_timed::engine::Gaps;
 use homenode_trace::{DatasetReader, Merged, TraceError};
 
-pub const PAGES: u64 = 6;
-pub const SHARED: u64 = 0x10_0000;
-pub const BARRIER: u64 = 0x9000;
+pub(crate) const PAGES: u64 = 6;
+pub(crate) const SHARED: u64 = 0x10_0000;
+pub(crate) const BARRIER: u64 = 0x9000;
 
 /// A few instructions between references.
-pub struct Few;
+pub(crate) struct Few;
 
 impl Gaps for Few {
     fn before(&mut self, r: &Merged, index: u64) -> Result<u32, TraceError> {
@@ -18,14 +18,14 @@ impl Gaps for Few {
     }
 }
 
-pub fn machine(name: &str, (nodes, processors): (usize, u16)) -> Machine {
+pub(crate) fn machine(name: &str, (nodes, processors): (usize, u16)) -> Machine {
     let mut machine = models::find(name).expect("in the registry");
     machine.shape.cores = vec![processors; nodes];
     machine
 }
 
 /// Threads that take turns by locks and barriers at what they share: no races, though other words of the same pages are written at the same time.
-pub fn ordered(seed: u64, threads: u32) -> DatasetReader {
+pub(crate) fn ordered(seed: u64, threads: u32) -> DatasetReader {
     let (mut rng, mut b) = (Rng::new(seed), Builder::new(threads));
     for round in 0..6 {
         for _ in 0..20 * threads {

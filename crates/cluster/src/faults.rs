@@ -57,12 +57,12 @@ pub struct Kind {
 const MILLION: u64 = 1_000_000;
 const THOUSAND: u64 = 1000;
 /// Most packets that may be lost: a time without an end is no experiment.
-const LOSS_MAX: f64 = 0.9;
-const SLOW_MAX: f64 = 1000.0;
+const LOSS_MAX: f64 = 0.5;
+const SLOW_MAX: f64 = 100.0;
 /// Most cycles of a fault.
-const CYCLES_MAX: u64 = 1_000_000_000_000;
+const CYCLES_MAX: u64 = 100_000_000;
 /// Times that the timeout doubles, at most.
-const DOUBLINGS: u32 = 10;
+const DOUBLINGS: u32 = 6;
 
 const fn kind(
     (name, default, is_how): (&'static str, &'static str, bool),
@@ -460,8 +460,8 @@ mod tests {
             ("-1", "no seed"),
             ("7,fire=1", "known are loss, delay"),
             ("7,loss", "such as loss=0.01"),
-            ("7,loss=-0.1", "a share from 0 to 0.9"),
-            ("7,loss=1", "a share from 0 to 0.9"),
+            ("7,loss=-0.1", "a share from 0 to 0.5"),
+            ("7,loss=1", "a share from 0 to 0.5"),
             ("7,loss=NaN", "a share"),
             ("7,slow=2", "such as slow=2x"),
             ("7,slow=0.5x", "a factor from 1x"),

@@ -232,7 +232,7 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         barrier,
         other: times.synchronisation.saturating_sub(lock + barrier),
         interrupted: times.kernel_overhead,
-        idle: (cycles * processors).saturating_sub(times.cycles()),
+        idle: cycles.saturating_mul(processors).saturating_sub(times.cycles()),
         work,
         counts,
         interrupts,

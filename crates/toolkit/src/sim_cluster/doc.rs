@@ -64,7 +64,7 @@ impl RowDoc {
     }
     /// Cycles of all processors.
     fn all(&self) -> f64 {
-        (self.row.cycles * u64::from(self.row.nodes) * u64::from(self.row.processors)).max(1) as f64
+        self.row.cycles.max(1) as f64 * f64::from(self.row.nodes) * f64::from(self.row.processors)
     }
     /// Share of the run in which the server of a kind that is used most is at work.
     fn used(&self, server: &Server) -> f64 {

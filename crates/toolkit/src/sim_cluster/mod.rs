@@ -101,7 +101,7 @@ pub fn sim_cluster_on(
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
-        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).collect(),
+        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).chain(unordered(&reader)).collect(),
         compare: request.compare.clone(),
         rows,
     })
@@ -186,6 +186,15 @@ pub fn faults_help() -> String {
         kinds(false),
         kinds(true)
     )
+}
+
+/// Whether nothing in a recording orders its threads.
+fn unordered(reader: &DatasetReader) -> Option<String> {
+    let orders = |e: &Event| matches!(e.kind, EventKind::Acquire { .. } | EventKind::AcqRel { .. });
+    let is_alone = !reader.events().iter().any(|e| orders(&e)) && reader.threads() > 1;
+    is_alone.then(|| {
+        "the recording has no synchronisation: nodes never learn of each other's writes, so a page is fetched once at most".to_owned()
+    })
 }
 
 /// Synchronisation by which nodes learn nothing of each other.

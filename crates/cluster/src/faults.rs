@@ -4,8 +4,6 @@
 //! Packets of a pair stay in their order, which the protocol counts on, so one that is late holds up those behind it.
 use hashbrown::HashMap;
 use homenode_base::Rng;
-use homenode_timed::engine::Gaps;
-use homenode_trace::{Merged, TraceError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
@@ -188,7 +186,7 @@ impl fmt::Display for Faults {
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Fate {
+struct PacketFault {
     /// Cycles that it is late before it leaves.
     late: u64,
     /// Times that it is lost.
@@ -212,7 +210,7 @@ impl Faults {
             is_unordered: false,
         }
     }
-    /// The same faults, with packets of a pair of nodes in no order: what no protocol survives, to show that checks find it.
+    /// Faults with packets of a pair of nodes in no order: what no protocol survives, to show that checks find it.
     #[doc(hidden)]
     #[must_use]
     pub fn unordered(self) -> Faults {
@@ -224,20 +222,20 @@ impl Faults {
     }
 
     /// What happens to the packet with this number of a pair of nodes.
-    fn fate(&self, (from, to): (u16, u16), number: u64) -> Fate {
+    fn packet_fault(&self, (from, to): (u16, u16), number: u64) -> PacketFault {
         let mut draws = self.draws([1, u64::from(from) << 16 | u64::from(to), number]);
-        let mut fate = Fate { late: draws.below(self.delay + 1), ..Fate::default() };
+        let mut fault = PacketFault { late: draws.below(self.delay + 1), ..PacketFault::default() };
         while draws.chance(self.loss, MILLION) {
-            fate.lost += 1;
-            if u64::from(fate.lost) == self.tries {
-                fate.is_gone = true;
+            fault.lost += 1;
+            if u64::from(fault.lost) == self.tries {
+                fault.is_gone = true;
                 break;
             }
         }
-        fate
+        fault
     }
     /// The node that is slow, if one is.
-    fn slow_node(&self, nodes: usize) -> Option<u16> {
+    pub(crate) fn slow_node(&self, nodes: usize) -> Option<u16> {
         (self.slow > THOUSAND).then(|| self.draws([2, 0, 0]).below(nodes as u64) as u16)
     }
     /// The node that stands still now and then, if one does.
@@ -250,7 +248,8 @@ impl Faults {
         let before = self.every / 2 + draws.below(self.every) + 1;
         (before, 1 + draws.below(self.pause))
     }
-    fn slowed(&self, cycles: u64) -> u64 {
+    /// Cycles that the slow node takes for what others do in so many.
+    pub(crate) fn slowed(&self, cycles: u64) -> u64 {
         (u128::from(cycles) * u128::from(self.slow) / u128::from(THOUSAND)).try_into().unwrap_or(u64::MAX)
     }
 }
@@ -340,18 +339,18 @@ impl Injector {
     pub(crate) fn leaves(&self, (from, to): (u16, u16), now: u64) -> Leaving {
         let (mut pairs, mut injected) = (self.pairs.borrow_mut(), self.injected.borrow_mut());
         let pair = pairs.entry((from, to)).or_default();
-        let fate = self.faults.fate((from, to), pair.packets);
+        let fault = self.faults.packet_fault((from, to), pair.packets);
         pair.packets += 1;
         injected.packets += 1;
-        injected.lost += u64::from(fate.lost);
+        injected.lost += u64::from(fault.lost);
         // It begins when the one before it has left for good.
         let begins = if self.faults.is_unordered { now } else { now.max(pair.leaves) };
-        let (mut leaves, mut lost) = (begins + fate.late, Vec::new());
-        for n in 0..fate.lost {
+        let (mut leaves, mut lost) = (begins + fault.late, Vec::new());
+        for n in 0..fault.lost {
             lost.push(leaves);
             leaves += self.faults.timeout << n.min(DOUBLINGS);
         }
-        if fate.is_gone {
+        if fault.is_gone {
             injected.gone += 1;
             return Leaving { lost, comes: None };
         }
@@ -410,32 +409,6 @@ impl Injector {
         let within = || pauses.iter().filter(|p| p.0 < end).map(|p| p.1);
         let (pauses, longest_pause) = (within().count() as u64, within().max().unwrap_or(0));
         Injected { pauses, longest_pause, ..self.injected.borrow().clone() }
-    }
-}
-
-/// Instructions between references, of which threads of a slow node take more, as they do for the references.
-pub(crate) struct Slowed<G> {
-    gaps: G,
-    faults: Faults,
-    is_slow: Vec<bool>,
-}
-
-impl<G: Gaps> Slowed<G> {
-    /// `nodes`: of each thread its node.
-    pub(crate) fn new(gaps: G, faults: Faults, nodes: impl Iterator<Item = u16>, count: usize) -> Slowed<G> {
-        let slow = faults.slow_node(count);
-        Slowed { gaps, faults, is_slow: nodes.map(|node| slow == Some(node)).collect() }
-    }
-}
-
-impl<G: Gaps> Gaps for Slowed<G> {
-    fn before(&mut self, reference: &Merged, index: u64) -> Result<u32, TraceError> {
-        let gap = self.gaps.before(reference, index)?;
-        if !self.is_slow.get(reference.thread as usize).is_some_and(|slow| *slow) {
-            return Ok(gap);
-        }
-        let cycles = self.faults.slowed(u64::from(gap) + 1) - 1;
-        Ok(cycles.try_into().unwrap_or(u32::MAX))
     }
 }
 

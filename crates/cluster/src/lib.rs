@@ -21,6 +21,7 @@ mod pages;
 mod row;
 mod run;
 mod sequential;
+mod slowed;
 mod system;
 mod what_if;
 mod world;

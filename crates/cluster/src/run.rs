@@ -2,10 +2,11 @@
 use crate::ClusterError;
 use crate::deadlock;
 use crate::fabric::PARTS;
-use crate::faults::{Faults, Slowed};
+use crate::faults::Faults;
 use crate::pages::Pages;
 use crate::row::{Counts, Interrupts, Row, Server, Work};
 use crate::sequential;
+use crate::slowed::Slowed;
 use crate::system::System;
 use crate::what_if::{Named, WhatIf};
 use crate::world::World;

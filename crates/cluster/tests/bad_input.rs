@@ -10,7 +10,8 @@ use homenode_trace::{DatasetReader, Op};
 use support::{BARRIER, SHARED, machine, ordered};
 
 fn row(machine: &Machine, data: &DatasetReader, what_ifs: &[WhatIf], step: usize) -> Result<Row, ClusterError> {
-    let faults = Some("3,loss=0.5,delay=100000000,pause=100000000,every=1,slow=100x,timeout=100000000".parse().expect("known"));
+    let faults =
+        Some("3,loss=0.5,delay=100000000,pause=100000000,every=1,slow=100x,timeout=100000000".parse().expect("known"));
     let question = Question { machine, map: None, options: Default::default(), checks: true, faults };
     run(&question.bind(data, NoGaps)?.with(what_ifs), steps::ALL[step], || NoGaps)
 }
@@ -56,9 +57,12 @@ fn a_barrier_that_a_thread_does_not_come_to_is_named_with_it() {
     let data = b.open().expect("valid");
     let machine = machine("svm-achievable", (3, 1));
     for step in 0..steps::ALL.len() {
-        let question = Question { machine: &machine, map: None, options: Default::default(), checks: false, faults: None };
+        let question =
+            Question { machine: &machine, map: None, options: Default::default(), checks: false, faults: None };
         let bound = question.bind(&data, NoGaps).map_err(|e| e.to_string());
-        let error = bound.and_then(|b| run(&b, steps::ALL[step], || NoGaps).map_err(|e| e.to_string())).expect_err("a deadlock");
+        let error = bound
+            .and_then(|b| run(&b, steps::ALL[step], || NoGaps).map_err(|e| e.to_string()))
+            .expect_err("a deadlock");
         assert!(error.contains("barrier 0x9040") && error.contains("thread 2 did not come"), "{error}");
     }
 }

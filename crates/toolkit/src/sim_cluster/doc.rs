@@ -146,7 +146,7 @@ impl SimClusterDoc {
         );
         self.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
         self.checked(&mut text);
-        super::wrong::injected(&self.rows, &mut text);
+        text.extend(self.rows.iter().filter_map(|r| super::wrong::injected(&r.row, r.what_if.as_deref())));
         self.saved(&mut text);
         let milliseconds = |r: &RowDoc| format!("{:.3}", r.row.cycles as f64 / (1000.0 * self.mhz.max(1) as f64));
         let share = |r: &RowDoc, cycles: u64| Cell::from(format!("{:.1}", 100.0 * cycles as f64 / r.all()));

@@ -127,7 +127,8 @@ impl Asked {
         let shapes = shapes(&request.nodes, &machine)?;
         let map = request.map.as_deref().map(str::parse).transpose();
         let map = map.map_err(|e| Failure::usage(format!("--map: {e}")))?;
-        let what_ifs = request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
+        let what_ifs =
+            request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
         let mut changes: Vec<Vec<WhatIf>> = what_ifs.map(|w| w.map(|w| vec![w])).collect::<Result<_, Failure>>()?;
         if let Some(other) = &request.compare {
             changes.extend(compared(&machine, other)?);

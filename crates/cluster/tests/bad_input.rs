@@ -4,16 +4,15 @@ use homenode_cluster::{ClusterError, PARAMETERS, Question, Row, WhatIf, run};
 use homenode_hlrc::steps;
 use homenode_machine::Machine;
 use homenode_synthetic::Builder;
-use homenode_timed::engine::NoGaps;
 use homenode_trace::event::SyncKind;
 use homenode_trace::{DatasetReader, Op};
-use support::{BARRIER, SHARED, machine, ordered};
+use support::{BARRIER, Few, SHARED, machine, ordered};
 
 fn row(machine: &Machine, data: &DatasetReader, what_ifs: &[WhatIf], step: usize) -> Result<Row, ClusterError> {
     let faults =
         Some("3,loss=0.5,delay=100000000,pause=100000000,every=1,slow=100x,timeout=100000000".parse().expect("known"));
     let question = Question { machine, map: None, options: Default::default(), checks: true, faults };
-    run(&question.bind(data, NoGaps)?.with(what_ifs), steps::ALL[step], || NoGaps)
+    run(&question.bind(data, Few)?.with(what_ifs), steps::ALL[step], || Few)
 }
 
 #[test]
@@ -59,9 +58,9 @@ fn a_barrier_that_a_thread_does_not_come_to_is_named_with_it() {
     for step in 0..steps::ALL.len() {
         let question =
             Question { machine: &machine, map: None, options: Default::default(), checks: false, faults: None };
-        let bound = question.bind(&data, NoGaps).map_err(|e| e.to_string());
+        let bound = question.bind(&data, Few).map_err(|e| e.to_string());
         let error = bound
-            .and_then(|b| run(&b, steps::ALL[step], || NoGaps).map_err(|e| e.to_string()))
+            .and_then(|b| run(&b, steps::ALL[step], || Few).map_err(|e| e.to_string()))
             .expect_err("a deadlock");
         assert!(error.contains("barrier 0x9040") && error.contains("thread 2 did not come"), "{error}");
     }

@@ -29,6 +29,14 @@ pub enum ClusterError {
         /// Processors of the cluster.
         processors: u32,
     },
+    /// Threads that nothing lets go on any more.
+    #[error("deadlock, nothing happens any more: {waiting}{}", given_up(*.gone))]
+    Deadlock {
+        /// Who waits for what.
+        waiting: String,
+        /// Packets that were lost and not sent again.
+        gone: u64,
+    },
     /// More locks than there is room for the protocol's words of.
     #[error("the program has {locks} locks and barriers, and on {nodes} nodes at most {most} can be")]
     ManyLocks {
@@ -51,6 +59,13 @@ pub enum ClusterError {
         /// Nodes.
         nodes: usize,
     },
+}
+
+fn given_up(packets: u64) -> String {
+    match packets {
+        0 => String::new(),
+        n => format!(" ({n} packets were lost for ever: 'tries' of --faults)"),
+    }
 }
 
 impl From<TraceError> for ClusterError {

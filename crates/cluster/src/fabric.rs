@@ -87,6 +87,14 @@ impl Fabric {
         let bytes = self.net.header_bytes + bytes;
         self.wire(self.io(self.bus(Path::default(), from, bytes), from, bytes), from, to, bytes)
     }
+    /// The way of a packet that is lost on the link.
+    pub(crate) fn lost(path: &Path) -> Path {
+        let until_link = path.stages().iter().take(Part::Link as usize + 1);
+        until_link.fold(Path::default(), |way, stage| match stage.server {
+            Some(server) => way.through(server, stage.cycles),
+            None => way.delay(stage.cycles),
+        })
+    }
     /// A line from memory over the bus of a node.
     pub(crate) fn line(&self, node: u16) -> Path {
         self.bus(self.bus(Path::default(), node, 0).delay(clamp(self.net.memory)), node, self.net.line_bytes)

@@ -62,7 +62,7 @@ impl Thread {
         &self.world.nodes[self.me.index()]
     }
     fn work(&self, cycles: u64, into: impl FnOnce(&mut crate::row::Work) -> &mut u64) {
-        self.world.compute(cycles);
+        let cycles = self.world.compute(cycles);
         *into(&mut self.node().work.borrow_mut()) += cycles;
     }
     /// Lines of a page.
@@ -122,7 +122,7 @@ impl Thread {
         self.world.flush();
         self.node().waiting.borrow_mut().push(task);
         let is_over = Rc::new(Cell::new(false));
-        if is_limited {
+        if is_limited && self.world.may_look() {
             let (over, me) = (is_over.clone(), self.me);
             let time = self.world.moment() + self.world.fabric.round_trip().max(1);
             let act = move |world: &Rc<World>| {
@@ -221,6 +221,16 @@ impl Host for Thread {
                 self.world.out.borrow_mut().lost.push(Lost { node: self.me.0, page, lines, whole });
             }
         }
+    }
+
+    async fn protected(&self) {
+        self.world.goes_on_after_losses();
+        let mut is_polled = false;
+        std::future::poll_fn(move |_| match std::mem::replace(&mut is_polled, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        })
+        .await;
     }
 
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {

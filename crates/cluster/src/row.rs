@@ -1,4 +1,5 @@
 //! What came of a run.
+use crate::faults::Injected;
 use homenode_hlrc::host::{Count, Interrupt};
 use homenode_timed::engine::Waits;
 use schemars::JsonSchema;
@@ -298,6 +299,9 @@ pub struct Row {
     pub read: Option<u64>,
     /// Words among them that were not what was written last: data races, or a protocol that is wrong.
     pub stale: Option<u64>,
+    /// What went wrong by faults; absent: none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub injected: Option<Injected>,
     /// References.
     pub refs: u64,
     /// Busy-wait references left out.

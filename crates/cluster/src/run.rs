@@ -1,22 +1,27 @@
 //! A recording on a cluster.
 use crate::ClusterError;
+use crate::deadlock;
 use crate::fabric::PARTS;
+use crate::faults::Faults;
 use crate::pages::Pages;
 use crate::phases::{most_work, node_data, phases};
 use crate::row::{Counts, Interrupts, Row, Server, Work};
 use crate::sequential;
+use crate::slowed::Slowed;
 use crate::system::System;
 use crate::what_if::{Named, PREFETCH, WhatIf};
+use crate::world::World;
 use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
 use homenode_hlrc::steps::Step;
 use homenode_machine::{Machine, MapRule, Network};
 use homenode_threads::{ThreadBinding, bindings, thread_map};
-use homenode_timed::engine::{Gaps, Object, Options, Simulated, Times, Waits, simulate};
+use homenode_timed::engine::{Gaps, Object, Options, Simulated, TimedError, Times, Waits, simulate};
 use homenode_trace::DatasetReader;
 use homenode_trace::event::{EventKind, SyncKind};
 use homenode_trace::order::Granted;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Words of all nodes for locks and barriers, at most.
@@ -35,6 +40,8 @@ pub struct Question<'m> {
     pub options: Options,
     /// Whether pages have contents, so that reads can be checked: [`Row::read`] and [`Row::stale`].
     pub checks: bool,
+    /// What goes wrong.
+    pub faults: Option<Faults>,
 }
 
 /// A recording bound to a cluster: who runs where, what is shared, and how long one processor takes.
@@ -45,6 +52,7 @@ pub struct Bound<'d> {
     net: Network,
     options: Options,
     checks: bool,
+    faults: Option<Faults>,
     nodes: u16,
     threads: u16,
     page_words: usize,
@@ -74,6 +82,13 @@ impl<'d> Bound<'d> {
             ..*self
         }
     }
+
+    /// Gaps of which threads of a slow node take more.
+    fn slowed<'g>(&self, gaps: Box<dyn Gaps + 'g>) -> Box<dyn Gaps + 'g> {
+        let Some(faults) = self.faults else { return gaps };
+        let nodes = self.bindings.iter().map(|b| b.node.0 / self.threads);
+        Box::new(Slowed::new(gaps, faults, nodes, self.nodes.into()))
+    }
 }
 
 impl Question<'_> {
@@ -87,7 +102,7 @@ impl Question<'_> {
             return Err(ClusterError::NoSection(machine.name.clone()));
         };
         if data.manifest().sampling.is_some() {
-            return Err(homenode_timed::engine::TimedError::Sampled.into());
+            return Err(TimedError::Sampled.into());
         }
         let map = thread_map(data, machine, Some(self.map.as_ref().unwrap_or(&MapRule::Compact)))?;
         let mut bindings = bindings(&map, |thread| data.address_space(thread));
@@ -107,6 +122,7 @@ impl Question<'_> {
             net,
             options: self.options.clone(),
             checks: self.checks,
+            faults: self.faults,
             nodes: nodes as u16,
             threads: machine.shape.cores[0],
             page_words: machine.shape.page_bytes as usize / size_of::<u64>(),
@@ -176,12 +192,25 @@ fn run_boxed<'g>(
         extra: 0,
     };
     cluster.inbox = cluster.least_inbox();
+    let mut last: Option<Rc<World>> = None;
     let make = || {
-        let system = System::new((&net, local_faults, bound.checks), cluster, pages.clone(), slots.clone());
-        Ok::<_, ClusterError>((system, gaps()))
+        let how = (&net, local_faults, bound.checks, bound.faults);
+        let system = System::new(how, cluster, pages.clone(), slots.clone());
+        if let Some(before) = last.replace(system.world.clone()) {
+            before.give_up();
+        }
+        Ok::<_, ClusterError>((system, bound.slowed(gaps())))
     };
-    let done = simulate(data, bindings, options, make)?;
-    Ok(row(bound, &step, &done))
+    let done = simulate(data, bindings, options, make);
+    let done = done.map_err(|e| match (e, &last) {
+        (ClusterError::Timed(TimedError::Suspended(threads)), Some(world)) => {
+            let e = deadlock::error((data, bindings), (world, pages, slots), &threads);
+            world.give_up();
+            e
+        }
+        (e, _) => e,
+    });
+    Ok(row(bound, &step, &done?))
 }
 
 fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
@@ -196,6 +225,7 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         work.join(&node.work.borrow());
     }
     let cycles = done.span();
+    let end = done.spans.iter().flatten().map(|s| s.1).max().unwrap_or(0);
     let processors = u64::from(bound.nodes) * u64::from(bound.threads);
     Row {
         protocol: step.name,
@@ -213,7 +243,7 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         barrier,
         other: times.synchronisation.saturating_sub(lock + barrier),
         interrupted: times.kernel_overhead,
-        idle: (cycles * processors).saturating_sub(times.cycles()),
+        idle: cycles.saturating_mul(processors).saturating_sub(times.cycles()),
         work,
         counts,
         interrupts,
@@ -225,6 +255,7 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         private_pages: bound.pages.private,
         read: done.memory.world.contents.as_ref().map(|c| c.read.get()),
         stale: done.memory.world.contents.as_ref().map(|c| c.stale.get()),
+        injected: done.memory.world.faults.as_ref().map(|f| f.injected(end)),
         refs: done.refs,
         spins: done.spins,
         recorded_objects: done.recorded_objects,

@@ -1,6 +1,7 @@
 //! The cluster as the engine's memory system.
 use crate::caches::{Brought, Caches, Found, NONE_PAGE, WriteBuffer};
 use crate::fabric::Fabric;
+use crate::faults::Faults;
 use crate::host;
 use crate::pages::Pages;
 use crate::row::{PageWaits, SyncWaits};
@@ -64,7 +65,7 @@ pub(crate) struct System {
 impl System {
     /// `local_faults`: pages are there when they are touched. `checks`: they have contents.
     pub(crate) fn new(
-        (net, local_faults, checks): (&Network, bool, bool),
+        (net, local_faults, checks, faults): (&Network, bool, bool, Option<Faults>),
         like: Cluster,
         pages: Arc<Pages>,
         slots: Arc<HashMap<Object, u32>>,
@@ -83,7 +84,7 @@ impl System {
             slot_waits: vec![(false, 0, 0); like.slots as usize],
             held_faults: HashMap::new(),
             phase_waits: vec![[0; 2]],
-            world: World::new((net.clone(), local_faults, checks), like, host::task),
+            world: World::new((net.clone(), local_faults, checks, faults), like, host::task),
             pages,
             slots,
             caches: Caches::new(net, count, like.threads.into()),
@@ -292,7 +293,7 @@ impl Memory for System {
         }
     }
     fn miss(&mut self, a: Access, now: u64, fx: &mut Effects) {
-        self.world.now.set(now);
+        self.world.acts(now);
         let page = self.page(a.processor, a.line);
         let mut may = May::Write;
         if page != NONE_PAGE {
@@ -309,7 +310,7 @@ impl Memory for System {
     fn synchronise(&mut self, _: u32, _: u64, _: &mut Effects) {}
     fn operate(&mut self, processor: u32, object: Object, deed: Deed, now: u64, fx: &mut Effects) -> bool {
         let Some(&slot) = self.slots.get(&object) else { return false };
-        self.world.now.set(now);
+        self.world.acts(now);
         let is_done = match deed {
             Deed::Take { .. } => self.lock(processor, slot, true),
             Deed::Give => self.lock(processor, slot, false),

@@ -41,10 +41,18 @@ pub static PARAMETERS: [Parameter; 14] = [
     time("compare", "cycles of a word that is compared for a diff", |n| &mut n.handlers.diff[0]),
 ];
 
+/// Most cycles and most bytes a thousand cycles, as in machine files: times add up to numbers that 64 bits hold.
+const CYCLES_MAX: u64 = 1 << 20;
+const RATE_MAX: u64 = 1 << 30;
+
 impl Parameter {
     /// The parameter with this name.
     pub fn find(name: &str) -> Option<&'static Parameter> {
         PARAMETERS.iter().find(|p| p.name == name)
+    }
+    /// Most that it may be.
+    fn most(&self) -> u64 {
+        if self.is_rate { RATE_MAX } else { CYCLES_MAX }
     }
     /// What it is in a network.
     pub fn get(&self, net: &Network) -> u64 {
@@ -128,7 +136,11 @@ impl FromStr for WhatIf {
                 let is_sound = (0.0..=TIMES_MAX).contains(&factor);
                 if is_sound { Ok(WhatIf::Times(parameter, factor)) } else { Err(wrong()) }
             }
-            None => value.parse().map(|value| WhatIf::Is(parameter, value)).map_err(|_| wrong()),
+            None => {
+                let value: u64 = value.parse().map_err(|_| wrong())?;
+                let most = parameter.most();
+                if value <= most { Ok(WhatIf::Is(parameter, value)) } else { Err(format!("'{text}' is beyond {most}")) }
+            }
         }
     }
 }
@@ -156,11 +168,11 @@ impl WhatIf {
     /// Changes a network, and the step of the protocol that runs on it. Rates of 0 take no time, so a rate does not become 0 by a factor.
     pub(crate) fn apply(&self, net: &mut Network, step: &mut Step) {
         match self {
-            WhatIf::Is(p, value) => *(p.of)(net) = *value,
+            WhatIf::Is(p, value) => *(p.of)(net) = (*value).min(p.most()),
             WhatIf::Times(p, factor) => {
                 let value = (p.of)(net);
                 let least = u64::from(p.is_rate && *value > 0);
-                *value = ((*value as f64 * factor).round() as u64).max(least);
+                *value = ((*value as f64 * factor).round() as u64).max(least).min(p.most());
             }
             WhatIf::Named(Named::NoProtect) => (net.handlers.protect, net.handlers.shootdown) = ([0, 0], 0),
             WhatIf::Named(Named::NoDiffs) => (net.handlers.twin, net.handlers.diff) = (0, [0, 0]),
@@ -194,6 +206,8 @@ mod tests {
             ("io=NaNx", "neither"),
             ("io=-2x", "neither"),
             ("io=1e99x", "neither"),
+            ("overhead=18446744073709551615", "beyond 1048576"),
+            ("io=1073741825", "beyond 1073741824"),
             ("", "known are"),
         ] {
             let error = text.parse::<WhatIf>().expect_err("refused");

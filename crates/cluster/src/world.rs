@@ -4,6 +4,7 @@
 //! much later, and so much later it goes on or is over. Its changes of the node's own words are seen at once.
 use crate::contents::Contents;
 use crate::fabric::Fabric;
+use crate::faults::{Faults, Injector};
 use crate::row::{AtNode, Counts, Interrupts, Work};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
@@ -26,7 +27,7 @@ pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 /// How an operation of the protocol becomes a task of a processor.
 pub(crate) type AsTask = fn(&Rc<World>, u32, Operation) -> Task;
 /// What happens at the end of a call.
-type Action = Box<dyn FnOnce(&Rc<World>)>;
+pub(crate) type Action = Box<dyn FnOnce(&Rc<World>)>;
 
 /// Whose a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +100,10 @@ pub(crate) struct Out {
 }
 
 /// A message that a task makes of several operations.
-struct Joined {
-    to: NodeId,
-    bytes: u64,
-    actions: Vec<Action>,
+pub(crate) struct Joined {
+    pub(crate) to: NodeId,
+    pub(crate) bytes: u64,
+    pub(crate) actions: Vec<Action>,
 }
 
 pub(crate) struct World {
@@ -131,11 +132,20 @@ pub(crate) struct World {
     ready: RefCell<VecDeque<usize>>,
     actions: RefCell<Vec<Option<Action>>>,
     free_actions: RefCell<Vec<u32>>,
-    joined: RefCell<Option<Joined>>,
+    pub(crate) joined: RefCell<Option<Joined>>,
     /// When the last change of a pair of nodes left: none leaves before it.
-    leaves: RefCell<Vec<u64>>,
+    pub(crate) leaves: RefCell<Vec<u64>>,
     pub(crate) out: RefCell<Out>,
+    /// What goes wrong, if something does.
+    pub(crate) faults: Option<Injector>,
+    /// What the program of each processor waits for.
+    pub(crate) doing: RefCell<Vec<Option<Operation>>>,
+    /// Times that tasks have looked again since a program did something.
+    looks: Cell<u64>,
 }
+
+/// Looks of tasks at what has not come, after which it never will if messages were given up.
+const LOOKS_MAX: u64 = 10_000;
 
 /// A call that is only heard of by who waits for a message's last packet.
 const NOTHING: u32 = u32::MAX;
@@ -146,7 +156,11 @@ pub(crate) fn zeros(words: usize) -> Vec<AtomicU64> {
 
 impl World {
     /// Nodes that are all like this one.
-    pub(crate) fn new((net, local_faults, checks): (Network, bool, bool), like: Cluster, as_task: AsTask) -> Rc<World> {
+    pub(crate) fn new(
+        (net, local_faults, checks, faults): (Network, bool, bool, Option<Faults>),
+        like: Cluster,
+        as_task: AsTask,
+    ) -> Rc<World> {
         let (nodes, pages) = (usize::from(like.nodes), like.pages as usize);
         let node = |me| {
             let cluster = Cluster { me: NodeId(me), ..like };
@@ -192,6 +206,9 @@ impl World {
             joined: RefCell::default(),
             leaves: RefCell::new(vec![0; nodes * nodes]),
             out: RefCell::default(),
+            faults: faults.map(|faults| Injector::new(faults, nodes)),
+            doing: RefCell::new(vec![None; like.all_threads() as usize]),
+            looks: Cell::new(0),
             net,
         })
     }
@@ -203,13 +220,55 @@ impl World {
     pub(crate) fn moment(&self) -> u64 {
         self.now.get() + self.debt.get()
     }
-    /// The task that is polled computes.
-    pub(crate) fn compute(&self, cycles: u64) {
+    /// The processor and the node of the task that is polled.
+    pub(crate) fn of_current(&self) -> (u32, NodeId) {
+        let processor = self.slots.borrow()[self.current.get()].owner.processor();
+        (processor, self.node_of(processor))
+    }
+    /// The task that is polled computes; how long that takes on its node.
+    pub(crate) fn compute(&self, cycles: u64) -> u64 {
+        let cycles = self.faults.as_ref().map_or(cycles, |f| f.takes(self.of_current().1.0, cycles));
         self.debt.set(self.debt.get() + cycles);
+        cycles
+    }
+    /// A program does something.
+    #[inline]
+    pub(crate) fn acts(&self, now: u64) {
+        self.now.set(now);
+        if let Some(time) = self.faults.as_ref().and_then(|f| f.acts(now)) {
+            self.after(time, Box::new(World::pause));
+        }
+    }
+    /// The processors of a node stand still from now on.
+    fn pause(self: &Rc<World>) {
+        let Some(injector) = &self.faults else { return };
+        let (node, cycles, next) = injector.pause(self.now.get());
+        let per_node = u32::from(self.nodes[0].cluster.threads);
+        let processors = u32::from(node) * per_node..(u32::from(node) + 1) * per_node;
+        self.out.borrow_mut().stolen.extend(processors.map(|p| (p, cycles)));
+        next.into_iter().for_each(|time| self.after(time, Box::new(World::pause)));
+    }
+    /// Until when a processor stands still.
+    fn stands(&self, processor: u32) -> u64 {
+        self.faults.as_ref().map_or(0, |f| f.stands(self.node_of(processor).0))
+    }
+    /// Whether a task may look again at what has not come: not for ever, where it may never come.
+    pub(crate) fn may_look(&self) -> bool {
+        self.looks.set(self.looks.get() + 1);
+        self.looks.get() < LOOKS_MAX || !self.faults.as_ref().is_some_and(Injector::is_fatal)
+    }
+
+    /// Forgets all tasks, which hold on to this.
+    pub(crate) fn give_up(&self) {
+        self.slots.borrow_mut().clear();
+        self.actions.borrow_mut().clear();
     }
 
     /// Begins an operation of the program of a processor, which has owed so many cycles before it.
     pub(crate) fn begin(self: &Rc<World>, processor: u32, operation: Operation, owed: u64) {
+        self.doing.borrow_mut()[processor as usize] = Some(operation);
+        self.looks.set(0);
+        let owed = self.faults.as_ref().map_or(owed, |f| f.takes(self.node_of(processor).0, owed));
         self.spawn(processor, operation, Owner::Program(processor), owed);
     }
 
@@ -260,7 +319,8 @@ impl World {
         self.free.borrow_mut().push(at);
         match owner {
             Owner::Program(processor) => {
-                let ends = ends.max(self.handlers[processor as usize].until.get());
+                self.doing.borrow_mut()[processor as usize] = None;
+                let ends = ends.max(self.handlers[processor as usize].until.get()).max(self.stands(processor));
                 self.out.borrow_mut().resumed.push((processor, ends));
             }
             Owner::Handler(processor, before) => self.handled(processor, before + computed, ends),
@@ -270,10 +330,26 @@ impl World {
     /// A task goes on, at the time of the task that says so, and when what it computes is over.
     pub(crate) fn wake(self: &Rc<World>, task: usize) {
         let time = self.moment().max(self.slots.borrow()[task].busy_until);
+        self.goes_on(task, time);
+    }
+    /// The task that is polled goes on now, when the engine has heard of what programs lost: what they wrote before is noted then.
+    pub(crate) fn goes_on_after_losses(self: &Rc<World>) {
+        let (task, owed, joined) = (self.current.get(), self.debt.get(), self.joined.borrow_mut().take());
+        let go: Action = Box::new(move |world| {
+            *world.joined.borrow_mut() = joined;
+            world.poll(task, owed);
+        });
+        self.after(self.now.get(), go);
+    }
+    fn goes_on(self: &Rc<World>, task: usize, time: u64) {
+        let time = time.max(self.stands(self.slots.borrow()[task].owner.processor()));
         if time == self.now.get() {
             self.ready.borrow_mut().push_back(task);
-        } else {
+        } else if self.faults.is_none() {
             self.after(time, Box::new(move |world| world.ready.borrow_mut().push_back(task)));
+        } else {
+            // Its node may stand still by then.
+            self.after(time, Box::new(move |world| world.goes_on(task, time)));
         }
     }
     /// Wakes the threads of a node that wait.
@@ -292,7 +368,7 @@ impl World {
         }
     }
 
-    fn call(&self, time: u64, path: homenode_timed::engine::Path, action: Option<Action>) {
+    pub(crate) fn call(&self, time: u64, path: homenode_timed::engine::Path, action: Option<Action>) {
         let token = match action {
             None => NOTHING,
             Some(action) => match self.free_actions.borrow_mut().pop() {
@@ -324,87 +400,6 @@ impl World {
         self.poll_ready();
     }
 
-    /// When a message of the task that is polled leaves its processor: after what it costs there, and not before those that left for the same
-    /// node before.
-    fn leaving(&self, from: NodeId, to: NodeId) -> u64 {
-        self.compute(self.net.host_overhead);
-        let pair = from.index() * self.nodes.len() + to.index();
-        let mut leaves = self.leaves.borrow_mut();
-        leaves[pair] = leaves[pair].max(self.moment());
-        leaves[pair]
-    }
-
-    /// Deposits bytes at another node, where `action` happens when all of them have come.
-    pub(crate) fn deposit(&self, from: NodeId, to: NodeId, bytes: u64, action: Action) {
-        let (bytes, action) = self.with_joined(to, bytes, action);
-        let time = self.leaving(from, to);
-        self.nodes[from.index()].counts.borrow_mut().sent(bytes);
-        let paths: Vec<_> = self.fabric.deposit(from.0, to.0, bytes).collect();
-        let last = paths.len() - 1;
-        let mut action = Some(action);
-        for (n, path) in paths.into_iter().enumerate() {
-            self.call(time, path, if n == last { action.take() } else { None });
-        }
-    }
-    /// As [`World::deposit`], with what the same task sends to that node next, in one message.
-    pub(crate) fn join(&self, from: NodeId, to: NodeId, bytes: u64, action: Action) {
-        if self.joined.borrow().as_ref().is_some_and(|j| j.to != to) {
-            self.flush();
-        }
-        let mut joined = self.joined.borrow_mut();
-        let joined = joined.get_or_insert_with(|| Joined { to, bytes: 0, actions: Vec::new() });
-        joined.bytes += bytes;
-        joined.actions.push(action);
-        debug_assert_ne!(from, to);
-    }
-    /// What was joined for a node, and this; what was joined for another one leaves.
-    fn with_joined(&self, to: NodeId, bytes: u64, action: Action) -> (u64, Action) {
-        if self.joined.borrow().as_ref().is_some_and(|j| j.to != to) {
-            self.flush();
-        }
-        let Some(Joined { bytes: more, actions, .. }) = self.joined.borrow_mut().take() else { return (bytes, action) };
-        let all: Action = Box::new(move |world| {
-            actions.into_iter().for_each(|act| act(world));
-            action(world);
-        });
-        (bytes + more, all)
-    }
-    /// What was joined leaves.
-    pub(crate) fn flush(&self) {
-        let to = self.joined.borrow().as_ref().map(|j| j.to);
-        if let Some(to) = to {
-            let from = self.slots.borrow()[self.current.get()].owner.processor();
-            self.deposit(self.node_of(from), to, 0, Box::new(|_| {}));
-        }
-    }
-
-    /// Asks the network interface of another node, which looks at once (`is_ordered`: when all that was sent there before has come): `action`
-    /// happens there, says how many bytes it answers, and what happens when they have come.
-    pub(crate) fn ask(
-        &self,
-        (from, to): (NodeId, NodeId),
-        (bytes, is_ordered): (u64, bool),
-        action: impl FnOnce(&Rc<World>) -> (u64, Action) + 'static,
-    ) {
-        let act: Action = Box::new(move |world| {
-            let (bytes, answer) = action(world);
-            world.nodes[to.index()].counts.borrow_mut().bytes += bytes;
-            let paths: Vec<_> = world.fabric.answer(to.0, from.0, bytes).collect();
-            let last = paths.len() - 1;
-            let mut answer = Some(answer);
-            for (n, path) in paths.into_iter().enumerate() {
-                world.call(world.now.get(), path, if n == last { answer.take() } else { None });
-            }
-        });
-        if is_ordered {
-            return self.deposit(from, to, bytes, act);
-        }
-        self.flush();
-        let time = self.leaving(from, to);
-        self.nodes[from.index()].counts.borrow_mut().sent(bytes);
-        self.call(time, self.fabric.request(from.0, to.0, bytes), Some(act));
-    }
-
     /// A processor of a node is interrupted, now.
     pub(crate) fn interrupt(self: &Rc<World>, node: NodeId, why: Interrupt) {
         let n = &self.nodes[node.index()];
@@ -412,7 +407,7 @@ impl World {
         let per_node = u32::from(n.cluster.threads);
         let processor = u32::from(node.0) * per_node + if self.net.round_robin { n.turn.get() } else { 0 };
         n.turn.set((n.turn.get() + 1) % per_node);
-        let issued = self.now.get() + self.net.interrupt;
+        let issued = self.now.get() + self.interrupt_cycles(processor);
         let handlers = &self.handlers[processor as usize];
         if handlers.runs.replace(true) {
             handlers.waiting.borrow_mut().push_back(issued);
@@ -420,14 +415,26 @@ impl World {
             self.deliver(processor, issued);
         }
     }
+    /// Cycles to issue an interrupt of a processor, and again to deliver it.
+    fn interrupt_cycles(&self, processor: u32) -> u64 {
+        let cycles = self.net.interrupt;
+        self.faults.as_ref().map_or(cycles, |f| f.takes(self.node_of(processor).0, cycles))
+    }
     /// The handler begins when the interrupt has been delivered.
     fn deliver(self: &Rc<World>, processor: u32, issued: u64) {
-        let delivery = self.net.interrupt;
+        let delivery = self.interrupt_cycles(processor);
+        self.handle(processor, delivery, issued.max(self.now.get()).max(self.stands(processor)) + delivery);
+    }
+    fn handle(self: &Rc<World>, processor: u32, delivery: u64, time: u64) {
         let begin: Action = Box::new(move |world| {
+            let stands = world.stands(processor);
+            if stands > time {
+                return world.handle(processor, delivery, stands);
+            }
             world.spawn(processor, Operation::Serve, Owner::Handler(processor, delivery), 0);
             world.ring(world.node_of(processor));
         });
-        self.after(issued.max(self.now.get()) + delivery, begin);
+        self.after(time, begin);
     }
     /// A handler is over; the next one, if there is one, is delivered.
     fn handled(self: &Rc<World>, processor: u32, cycles: u64, ends: u64) {

@@ -17,7 +17,7 @@ fn machine(nodes: usize, processors: u16) -> Machine {
 }
 
 fn row(machine: &Machine, program: &Builder, step: &str) -> Result<Row, ClusterError> {
-    let question = Question { machine, map: None, options: Default::default(), checks: true };
+    let question = Question { machine, map: None, options: Default::default(), checks: true, faults: None };
     let data = program.open().expect("valid");
     let bound = question.bind(&data, NoGaps)?;
     run(&bound, steps::find(step).expect("a step"), || NoGaps)

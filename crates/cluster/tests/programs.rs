@@ -1,15 +1,13 @@
 //! Programs that do everything, by every step of the protocol, on clusters of every shape.
+mod support;
 use homenode_base::Rng;
 use homenode_cluster::{ClusterError, Question, Row, run};
 use homenode_hlrc::steps;
-use homenode_machine::{Machine, models};
+use homenode_machine::Machine;
 use homenode_synthetic::Builder;
-use homenode_timed::engine::{Gaps, Options};
-use homenode_trace::{DatasetReader, Merged, TraceError};
-
-const PAGES: u64 = 6;
-const SHARED: u64 = 0x10_0000;
-const BARRIER: u64 = 0x9000;
+use homenode_timed::engine::Options;
+use homenode_trace::DatasetReader;
+use support::{BARRIER, Few, PAGES, SHARED, machine, ordered};
 
 /// Threads that refer to shared pages and their own, with and without locks, between barriers.
 fn random(seed: u64, threads: u32) -> DatasetReader {
@@ -38,23 +36,9 @@ fn step(b: &mut Builder, rng: &mut Rng, t: u32) {
     }
 }
 
-/// A few instructions between references.
-struct Few;
-
-impl Gaps for Few {
-    fn before(&mut self, r: &Merged, index: u64) -> Result<u32, TraceError> {
-        Ok(((r.addr / 8 + index) % 7) as u32)
-    }
-}
-
-fn machine(name: &str, (nodes, processors): (usize, u16)) -> Machine {
-    let mut machine = models::find(name).expect("in the registry");
-    machine.shape.cores = vec![processors; nodes];
-    machine
-}
-
 fn row(machine: &Machine, data: &DatasetReader, step: &steps::Step, hits_max: usize) -> Result<Row, ClusterError> {
-    let question = Question { machine, map: None, options: Options { hits_max, phase: None }, checks: false };
+    let question =
+        Question { machine, map: None, options: Options { hits_max, phase: None }, checks: false, faults: None };
     run(&question.bind(data, Few)?, step, || Few)
 }
 
@@ -97,39 +81,18 @@ fn better_communication_is_not_slower_and_one_node_needs_none() {
 fn what_does_not_fit_is_refused() {
     let data = random(1, 4);
     let refused = |name: &str, shape| {
-        let question =
-            Question { machine: &machine(name, shape), map: None, options: Options::default(), checks: false };
+        let question = Question {
+            machine: &machine(name, shape),
+            map: None,
+            options: Options::default(),
+            checks: false,
+            faults: None,
+        };
         question.bind(&data, Few).map(|_| ()).expect_err("refused").to_string()
     };
     let barrier = refused("svm-achievable", (4, 2));
     assert!(barrier.contains("barrier 0x9000 takes 4 threads, and the cluster has 8 processors"), "{barrier}");
     assert!(refused("numa", (4, 1)).contains("no [network] section"));
-}
-
-/// Threads that take turns by locks and barriers at what they share: no races, though other words of the same pages are written at the same time.
-fn ordered(seed: u64, threads: u32) -> DatasetReader {
-    let (mut rng, mut b) = (Rng::new(seed), Builder::new(threads));
-    for round in 0..6 {
-        for _ in 0..20 * threads {
-            let t = rng.below(threads.into()) as u32;
-            // Words of a thread alone in this round, on pages that all have words on.
-            let own = SHARED
-                + 4096 * rng.below(PAGES)
-                + 8 * (u64::from((t + round) % threads) + u64::from(threads) * rng.below(20));
-            match rng.below(6) {
-                0 | 1 => _ = b.write(t, own),
-                2 | 3 => _ = b.read(t, own),
-                _ => {
-                    let lock = rng.below(3);
-                    let word = SHARED + 4096 * rng.below(PAGES) + 3200 + 64 * lock + 8 * rng.below(8);
-                    let address = 0x8000 + 64 * lock;
-                    b.acquire(t, address, 0).read(t, word).write(t, word).read(t, own).release(t, address, 0);
-                }
-            }
-        }
-        b.barrier(BARRIER, 0..threads);
-    }
-    b.open().expect("valid")
 }
 
 #[test]
@@ -140,7 +103,8 @@ fn programs_without_races_read_what_was_written_last() {
         let data = ordered(seed, shape.0 as u32 * u32::from(shape.1));
         for step in steps::ALL {
             let machine = machine_of(shape);
-            let question = Question { machine: &machine, map: None, options: Options::default(), checks: true };
+            let question =
+                Question { machine: &machine, map: None, options: Options::default(), checks: true, faults: None };
             let row = run(&question.bind(&data, Few).expect("binds"), step, || Few).expect("runs");
             assert_eq!(row.stale, Some(0), "seed {seed}, {}", step.name);
             let unchecked = self::row(&machine, &data, step, usize::MAX).expect("runs");
@@ -170,7 +134,7 @@ fn a_data_race_is_seen() {
     b.write(0, SHARED);
     (0..10).for_each(|_| _ = b.read(1, SHARED));
     let machine = machine("svm-achievable", (2, 1));
-    let question = Question { machine: &machine, map: None, options: Options::default(), checks: true };
+    let question = Question { machine: &machine, map: None, options: Options::default(), checks: true, faults: None };
     let data = b.open().expect("valid");
     let row = run(&question.bind(&data, Few).expect("binds"), steps::ALL[0], || Few).expect("runs");
     assert_eq!((row.stale, row.read), (Some(2 * 10), Some(2 * 11)));

@@ -92,6 +92,9 @@ pub trait Host {
     fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool;
     /// Sets what all threads of this node may do to these pages, before it returns.
     fn allow(&self, pages: Range<u32>, access: Access);
+    /// Pages have been made read-only by [`Host::allow`]: waits until what the program wrote to them before is where [`Host::changed`] finds it. Where a
+    /// system protects them, that is so when its call returns.
+    async fn protected(&self) {}
 
     /// Reads words of a peer's region: `into[0]` first.
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]);

@@ -56,6 +56,7 @@ async fn flush<H: Host>(host: &H, pages: Range<u32>, at_barrier: bool) {
     notices::make_room(host, u64::from(pages.end - pages.start)).await;
     let mut dirty = pages.clone();
     while let Some(first) = protect(host, &mut dirty) {
+        host.protected().await;
         for page in (first..dirty.start).map(PageId) {
             let home = tables.page(page, |s| s.home).unwrap_or(cluster.me);
             let stamp = if cluster.alone { 0 } else { Vector::applied(host).get(cluster.me) + 1 };

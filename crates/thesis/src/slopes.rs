@@ -119,7 +119,7 @@ fn dearer(m: &Machine, price: Price) -> Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bolosky::program;
+    use crate::program;
     use homenode_base::Rng;
     use homenode_machine::models;
     use homenode_synthetic::Builder;

@@ -3,7 +3,7 @@ mod support;
 use homenode_command::Class;
 use homenode_svmrun::About;
 use homenode_synthetic::Builder;
-use homenode_toolkit::{SimClusterRequest, sim_cluster};
+use homenode_toolkit::{SimClusterRequest, sim_cluster, sim_cluster_on};
 use homenode_trace::{EventKind, Sampling};
 use tempfile::TempDir;
 
@@ -22,6 +22,7 @@ fn request(folder: &TempDir) -> SimClusterRequest {
         page: None,
         what_ifs: Vec::new(),
         compare: None,
+        faults: None,
         checks: false,
         map: None,
         phase: None,
@@ -261,13 +262,39 @@ fn counterfactuals_are_rows_beside_the_machine_as_it_is() {
     assert!(text.contains("all that svm-best has otherwise saves") && text.contains("all of svm-best"), "{text}");
 }
 
+#[test]
+fn faults_are_the_same_for_a_seed_on_one_worker_and_on_two() {
+    let folder = dataset(&program());
+    let asked = SimClusterRequest {
+        faults: Some("7,loss=0.1,delay=30000,pause=20000,every=50000,slow=2x".into()),
+        nodes: vec!["4x4".into(), "8x2".into()],
+        what_ifs: vec!["io=4x".into()],
+        checks: true,
+        ..request(&folder)
+    };
+    let [one, two] = [1, 2].map(|workers| sim_cluster_on(&asked, workers, &mut ()).expect("runs"));
+    assert_eq!((one.to_json(), one.to_text()), (two.to_json(), two.to_text()));
+    for r in &one.rows {
+        let injected = r.row.injected.as_ref().expect("asked for");
+        assert!(injected.lost > 0 && injected.overtaking > 0 && injected.pauses > 0, "{injected:?}");
+        assert_eq!(r.row.stale, Some(0));
+    }
+    let other = SimClusterRequest { faults: Some("8".into()), ..asked.clone() };
+    assert_ne!(one.to_json(), sim_cluster(&other, &mut ()).expect("runs").to_json());
+    assert!(one.to_text().contains("stood still"), "{}", one.to_text());
+    let none = sim_cluster(&SimClusterRequest { faults: None, ..asked }, &mut ()).expect("runs");
+    assert!(!none.to_json().contains("injected") && !none.to_text().contains("faults"));
+}
+
 /// What is asked for, changed.
 type Change = fn(&mut SimClusterRequest);
 
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
     let folder = dataset(&program());
-    let cases: [(Change, &str); 12] = [
+    let cases: [(Change, &str); 14] = [
+        (|r| r.faults = Some("loss=0.1".into()), "--faults: 'loss=0.1' is no seed"),
+        (|r| r.faults = Some("1,loss=0.5,tries=1".into()), "deadlock, nothing happens any more: thread"),
         (|r| r.protocols = vec!["hlrc".into()], "known are base, dw, rf, dd, nil"),
         (|r| r.nodes = vec!["4".into()], "nodes x processors"),
         (|r| r.nodes = vec!["0x4".into()], "nodes x processors"),

@@ -61,6 +61,8 @@ pub(crate) struct SimCluster {
     /// Check that every read of a shared page finds what was written last, as it must in a program without data races; takes memory.
     #[arg(long)]
     pub(crate) check: bool,
+    #[arg(long, value_name = "SEED[,KIND=SIZE]...", help = homenode_toolkit::faults_help())]
+    pub(crate) faults: Option<String>,
     /// Another machine: what each of its parameters by itself, and all together, would save.
     #[arg(long, value_name = "MACHINE")]
     pub(crate) compare: Option<String>,

@@ -93,6 +93,7 @@ pub(super) fn sim_cluster(a: SimCluster, quiet: bool) -> Done {
         what_ifs: a.what_if,
         compare: a.compare,
         checks: a.check,
+        faults: a.faults,
         map: a.map,
         phase: a.phase,
         gaps: a.gaps,

@@ -43,7 +43,7 @@ pub(super) fn speedup(recorded: &Recorded) -> Result<f64, Failure> {
         (net.l1_bytes, net.l2_bytes, net.l2_ways) = (hybrid.cache_bytes, hybrid.cache_bytes, 1);
         (net.l2_hit, net.memory, net.arbitration, net.bus) = (0, hybrid.local(), 0, 0);
     }
-    let question = OnCluster { machine: &one, map: None, options, checks: false };
+    let question = OnCluster { machine: &one, map: None, options, checks: false, faults: None };
     let bound = question.bind(&recorded.reader, source.run()).map_err(Failure::work)?;
     let speedup = bound.sequential() as f64 / row.cycles.max(1) as f64;
     recorded.results.keep(NAME, &speedup).map_err(|e| Failure::work(format!("cannot keep a result: {e}")))?;

@@ -155,7 +155,7 @@ fn bound<'d>(
     let mut shared = shared.lock().expect("nobody panics while binding");
     if shared.is_none() {
         let options = Options { phase: Some(recorded.listed.phase.to_owned()), ..Options::default() };
-        let question = Question { machine: &setting.machine()?, map: None, options, checks: false };
+        let question = Question { machine: &setting.machine()?, map: None, options, checks: false, faults: None };
         let name = recorded.listed.name;
         let failed = |e| Failure::work(format!("{name}: {e}"));
         *shared = Some(question.bind(&recorded.reader, source.run()).map_err(failed)?);

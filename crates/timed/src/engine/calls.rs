@@ -85,9 +85,8 @@ impl<M: Memory> Engine<'_, '_, M> {
     }
 
     /// Numbers of the suspended threads.
-    pub(super) fn suspended(&self) -> String {
+    pub(super) fn suspended(&self) -> Vec<u32> {
         let is_suspended = |t: &Thread| matches!(t.doing, Doing::Suspended { .. });
-        let numbers = (0..).zip(&self.threads).filter(|(_, t)| is_suspended(t)).map(|(n, _): (u32, _)| n.to_string());
-        numbers.collect::<Vec<String>>().join(", ")
+        (0..).zip(&self.threads).filter(|(_, t)| is_suspended(t)).map(|(n, _)| n).collect()
     }
 }

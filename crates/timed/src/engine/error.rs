@@ -27,8 +27,8 @@ pub enum TimedError {
         arrivals: u64,
     },
     /// Threads that nothing lets go on any more.
-    #[error("threads {0} wait for each other, and nothing happens any more")]
-    Suspended(String),
+    #[error("threads {} wait for each other, and nothing happens any more", numbers(.0))]
+    Suspended(Vec<u32>),
     /// Two threads on one processor at the same time.
     #[error(
         "threads {0} and {1} live at the same time and would share processor {2}: more threads than processors; take a machine with more nodes, or --map"
@@ -37,4 +37,8 @@ pub enum TimedError {
     /// A thread on a processor that the memory system lacks.
     #[error("thread {0} is on processor {1}, and the memory system has {2}")]
     NoProcessor(u32, u32, u32),
+}
+
+fn numbers(threads: &[u32]) -> String {
+    threads.iter().map(ToString::to_string).collect::<Vec<String>>().join(", ")
 }

@@ -292,10 +292,14 @@ impl<'d, 'm, M: Memory> Engine<'d, 'm, M> {
         for &(processor, line) in withdrawn {
             for n in 0..self.threads.len() {
                 let t = &mut self.threads[n];
-                if t.processor == processor
-                    && t.doing == Doing::Goes
-                    && let Some(time) = t.cut(n as u32, line, (now, self.happened))
-                {
+                if t.processor != processor || t.doing != Doing::Goes {
+                    continue;
+                }
+                if M::GOES_ON {
+                    // Whoever took the line may want to know what was written to it.
+                    t.settle_until(n as u32, (now, self.happened), self.memory);
+                }
+                if let Some(time) = t.cut(n as u32, line, (now, self.happened)) {
                     self.schedule(n as u32, time);
                 }
             }

@@ -100,7 +100,7 @@ pub trait Memory {
     fn line_shift(&self) -> u32;
     /// Whether an access hits in the processor's own cache, which takes one cycle.
     fn hits(&self, access: Access) -> bool;
-    /// An access has hit.
+    /// An access has hit: heard of at the end of a run of hits, or, by one that goes on by itself, after a line was withdrawn from the processor.
     fn touched(&mut self, access: Access);
     /// An access that does not hit, at the time `now`.
     fn miss(&mut self, access: Access, now: u64, effects: &mut Effects);

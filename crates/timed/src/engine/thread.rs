@@ -288,6 +288,21 @@ impl Thread {
         self.begin = self.end;
     }
 
+    /// As [`Thread::settle`], of the run up to a moment, as [`Thread::cut`] has it.
+    pub(super) fn settle_until<M: Memory>(&mut self, thread: u32, (now, happened): (u64, u32), memory: &mut M) {
+        let mut place = self.begin;
+        while place != self.end {
+            let Some((access, time)) = self.access(place) else { break };
+            if (time, thread) > (now, happened) {
+                break;
+            }
+            memory.touched(Access { words: self.words::<M>(place), ..access });
+            place = self.after(place, time + 1);
+        }
+        self.spend(place.time - self.begin.time, place.time, |t| &mut t.instructions);
+        self.begin = place;
+    }
+
     /// The access after the run, and its time.
     #[inline]
     pub(super) fn next<M: Memory>(&self) -> Option<(Access, u64)> {

@@ -108,8 +108,8 @@ impl RowDoc {
     }
     /// Percent of the processors' time.
     pub(super) fn share(&self, cycles: u64) -> f64 {
-        let all = self.row.cycles * u64::from(self.row.nodes) * u64::from(self.row.processors);
-        100.0 * cycles as f64 / all.max(1) as f64
+        let all = self.row.cycles.max(1) as f64 * f64::from(self.row.nodes) * f64::from(self.row.processors);
+        100.0 * cycles as f64 / all
     }
     /// Share of the run in which the server of a kind that is used most is at work.
     pub(super) fn used(&self, server: &Server) -> f64 {

@@ -6,13 +6,15 @@ mod page;
 mod says;
 mod tables;
 mod text;
+mod workers;
+mod wrong;
 
 use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
 use doc::{Change, Compared, RowDoc, SIM_CLUSTER_SCHEMA};
-use homenode_cluster::{Bound, ClusterError, Question, WhatIf, run};
+use homenode_cluster::{Bound, ClusterError, FAULTS, Faults, Question, Row, WhatIf, run};
 use homenode_command::dataset::{Opened, open};
-use homenode_command::gaps::Source;
+use homenode_command::gaps::{Known, Source};
 use homenode_command::{Failure, Progress, machine};
 use homenode_hlrc::steps::{self, Step};
 use homenode_machine::{Machine, MapRule};
@@ -22,6 +24,7 @@ use homenode_trace::order::Granted;
 use homenode_trace::{DatasetReader, Event, EventKind};
 use objects::Places;
 use std::path::PathBuf;
+use workers::on_all;
 
 /// Most nodes, and most processors a node.
 const MOST: u16 = 64;
@@ -43,6 +46,8 @@ pub struct SimClusterRequest {
     pub what_ifs: Vec<String>,
     /// Whether reads are checked.
     pub checks: bool,
+    /// What goes wrong: a seed, and kinds with their sizes.
+    pub faults: Option<String>,
     /// Another machine: what each of its parameters would gain.
     pub compare: Option<String>,
     /// Threads to processors; neighbours beside each other if absent.
@@ -58,70 +63,145 @@ pub struct SimClusterRequest {
 /// # Errors
 /// A request that makes no sense; a dataset that cannot be read or does not fit the cluster.
 pub fn sim_cluster(request: &SimClusterRequest, progress: &mut dyn Progress) -> Result<SimClusterDoc, Failure> {
-    let steps = protocols(&request.protocols)?;
-    if !(0.0..=1000.0).contains(&request.gaps) {
-        return Err(Failure::usage(format!("--gaps: {} is not between 0 and 1000", request.gaps)));
-    }
-    let machine = with_page(machine::named(&request.machine)?, request.page)?;
-    let shapes = shapes(&request.nodes, &machine)?;
-    let map: Option<MapRule> =
-        request.map.as_deref().map(str::parse).transpose().map_err(|e| Failure::usage(format!("--map: {e}")))?;
-    let what_ifs = request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
-    let asked = what_ifs.map(|w| w.map(|w| Change { what_ifs: vec![w], compared: None }));
-    let mut changes: Vec<Change> = asked.collect::<Result<_, Failure>>()?;
-    if let Some(other) = &request.compare {
-        changes.extend(compared(&machine, other)?);
-    }
+    sim_cluster_on(request, std::thread::available_parallelism().map_or(1, usize::from), progress)
+}
+
+/// As [`sim_cluster`], with so many rows at once.
+///
+/// # Errors
+/// As there.
+pub fn sim_cluster_on(
+    request: &SimClusterRequest,
+    workers: usize,
+    progress: &mut dyn Progress,
+) -> Result<SimClusterDoc, Failure> {
+    let asked = Asked::of(request)?;
     let Opened { reader, .. } = open(&request.dataset)?;
     if let Some(phase) = &request.phase {
         refuse_unknown_phase(&reader, phase)?;
     }
     let names = NameTable::new(&reader)?;
     let places = Places::new(&names);
-    let source = Source::new(&reader, request.gaps);
-    let mhz = machine.sections.network.as_ref().map_or(0, |n| n.mhz);
-    let total = (shapes.len() * steps.len() * (1 + changes.len())) as u64;
+    let (ran, known) = asked.run(request, &reader, workers, progress)?;
+    let mhz = asked.machine.sections.network.as_ref().map_or(0, |n| n.mhz);
+    let page_bytes = asked.machine.shape.page_bytes;
     let mut rows: Vec<RowDoc> = Vec::new();
-    for (nodes, processors) in shapes {
-        progress.at("reading", rows.len() as u64, Some(total));
-        let mut machine = machine.clone();
-        machine.shape.cores = vec![processors; nodes.into()];
-        let options = Options { phase: request.phase.clone(), ..Options::default() };
-        let bound: Bound<'_> = Question { machine: &machine, map: map.clone(), options, checks: request.checks }
-            .bind(&reader, source.run())
-            .map_err(failure)?;
-        for step in &steps {
-            progress.at("simulating", rows.len() as u64, Some(total));
-            let plain = run(&bound, step, || source.run()).map_err(failure)?;
-            let cycles = plain.cycles;
-            let objects = places.objects(&plain, machine.shape.page_bytes);
-            let (at, locks) = (rows.len(), places.locks(&plain));
-            let (advice, without_advice) = advice::of(&plain, &places, (mhz, machine.shape.page_bytes));
-            rows.push(RowDoc { objects, locks, advice, without_advice, ..RowDoc::new(plain) });
-            for change in &changes {
-                progress.at("simulating", rows.len() as u64, Some(total));
-                let row = run(&bound.with(&change.what_ifs), step, || source.run()).map_err(failure)?;
-                rows.push(RowDoc::changed(row, change, cycles));
-            }
-            let (cause, limit) = (says::cause(&rows[at], &rows[at + 1..]), says::limit(&rows[at]));
-            (rows[at].cause, rows[at].limit) = (Some(cause), Some(limit));
-        }
+    let mut ran = ran.into_iter();
+    while let Some(plain) = ran.next() {
+        let (at, cycles) = (rows.len(), plain.cycles);
+        let (objects, locks) = (places.objects(&plain, page_bytes), places.locks(&plain));
+        let (advice, without_advice) = advice::of(&plain, &places, (mhz, page_bytes));
+        rows.push(RowDoc { objects, locks, advice, without_advice, ..RowDoc::new(plain) });
+        rows.extend(asked.changes.iter().zip(&mut ran).map(|(change, row)| RowDoc::changed(row, change, cycles)));
+        let (cause, limit) = (says::cause(&rows[at], &rows[at + 1..]), says::limit(&rows[at]));
+        (rows[at].cause, rows[at].limit) = (Some(cause), Some(limit));
     }
-    progress.at("simulating", total, Some(total));
-    let known = source.known();
     let recorded = rows.iter().map(|r| r.row.recorded_objects).max().unwrap_or(0);
+    let machine = asked.machine;
     Ok(SimClusterDoc {
         schema: SIM_CLUSTER_SCHEMA,
         dataset: request.dataset.display().to_string(),
-        machine: machine.name.clone(),
         mhz,
-        page_bytes: machine.shape.page_bytes,
+        page_bytes,
+        machine: machine.name,
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
-        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).collect(),
+        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).chain(unordered(&reader)).collect(),
         compare: request.compare.clone(),
         rows,
+    })
+}
+
+/// A request that makes sense.
+struct Asked {
+    steps: Vec<&'static Step>,
+    machine: Machine,
+    shapes: Vec<(u16, u16)>,
+    map: Option<MapRule>,
+    changes: Vec<Change>,
+    faults: Option<Faults>,
+}
+
+impl Asked {
+    fn of(request: &SimClusterRequest) -> Result<Asked, Failure> {
+        let steps = protocols(&request.protocols)?;
+        if !(0.0..=1000.0).contains(&request.gaps) {
+            return Err(Failure::usage(format!("--gaps: {} is not between 0 and 1000", request.gaps)));
+        }
+        let machine = with_page(machine::named(&request.machine)?, request.page)?;
+        let shapes = shapes(&request.nodes, &machine)?;
+        let map = request.map.as_deref().map(str::parse).transpose();
+        let map = map.map_err(|e| Failure::usage(format!("--map: {e}")))?;
+        let what_ifs =
+            request.what_ifs.iter().map(|w| w.parse().map_err(|e| Failure::usage(format!("--what-if: {e}"))));
+        let asked = what_ifs.map(|w| w.map(|w| Change { what_ifs: vec![w], compared: None }));
+        let mut changes: Vec<Change> = asked.collect::<Result<_, Failure>>()?;
+        if let Some(other) = &request.compare {
+            changes.extend(compared(&machine, other)?);
+        }
+        let faults = request.faults.as_deref().map(str::parse).transpose();
+        let faults = faults.map_err(|e| Failure::usage(format!("--faults: {e}")))?;
+        Ok(Asked { steps, machine, shapes, map, changes, faults })
+    }
+
+    /// Rows of a shape and a step: the machine as it is, and changed.
+    fn each(&self) -> usize {
+        1 + self.changes.len()
+    }
+
+    /// All rows: of each shape every step. With how the instructions between references are known.
+    fn run(
+        &self,
+        request: &SimClusterRequest,
+        reader: &DatasetReader,
+        workers: usize,
+        progress: &mut dyn Progress,
+    ) -> Result<(Vec<Row>, Known), Failure> {
+        let Asked { steps, shapes, map, changes, .. } = self;
+        let source = || Source::new(reader, request.gaps);
+        let (each, count) = (self.each(), shapes.len() * steps.len() * self.each());
+        let jobs = shapes.len() + count;
+        let bind = |source: &mut Source<'_>, n: usize| {
+            let mut machine = self.machine.clone();
+            machine.shape.cores = vec![shapes[n].1; shapes[n].0.into()];
+            let options = Options { phase: request.phase.clone(), ..Options::default() };
+            let (machine, map, checks, faults) = (&machine, map.clone(), request.checks, self.faults);
+            Question { machine, map, options, checks, faults }.bind(reader, source.run()).map_err(failure)
+        };
+        let bound: Vec<Bound<'_>> = on_all((workers, shapes.len()), (progress, "reading", 0, jobs), source, bind)?;
+        let simulate = |source: &mut Source<'_>, n: usize| {
+            let (bound, step) = (&bound[n / each / steps.len()], steps[n / each % steps.len()]);
+            let changed = (n % each).checked_sub(1).map(|n| bound.with(&changes[n].what_ifs));
+            let row = run(changed.as_ref().unwrap_or(bound), step, || source.run()).map_err(failure)?;
+            Ok((row, source.known()))
+        };
+        let ran = on_all((workers, count), (progress, "simulating", shapes.len(), jobs), source, simulate)?;
+        progress.at("simulating", jobs as u64, Some(jobs as u64));
+        let known = ran.last().map(|(_, known)| *known).unwrap_or_default();
+        Ok((ran.into_iter().map(|(row, _)| row).collect(), known))
+    }
+}
+
+/// What `--faults` takes, in words.
+pub fn faults_help() -> String {
+    let kinds = |is_how: bool| {
+        let kinds = FAULTS.iter().filter(move |k| k.is_how == is_how);
+        kinds.map(|k| format!("{}={} ({})", k.name, k.default, k.summary)).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "Faults drawn by a seed, the same for the same seed. A seed alone: all of them, with these sizes: {}. Or those named, such as 7,loss=0.05. How: {}.",
+        kinds(false),
+        kinds(true)
+    )
+}
+
+/// Whether nothing in a recording orders its threads.
+fn unordered(reader: &DatasetReader) -> Option<String> {
+    let orders = |e: &Event| matches!(e.kind, EventKind::Acquire { .. } | EventKind::AcqRel { .. });
+    let is_alone = !reader.events().iter().any(|e| orders(&e)) && reader.threads() > 1;
+    is_alone.then(|| {
+        "the recording has no synchronisation: nodes never learn of each other's writes, so a page is fetched once at most".to_owned()
     })
 }
 

@@ -130,6 +130,11 @@ impl SimClusterDoc {
         self.rows.iter().filter_map(of).collect()
     }
 
+    /// What faults were injected.
+    pub(super) fn injected(&self) -> Vec<String> {
+        self.rows.iter().filter_map(|r| super::wrong::injected(&r.row, self.change(r).as_deref())).collect()
+    }
+
     /// What a machine that is compared with saves.
     pub(super) fn compared(&self) -> Vec<String> {
         let Some(other) = &self.compare else { return Vec::new() };

@@ -9,6 +9,7 @@ impl SimClusterDoc {
         let mut text = format!("{}\n", self.subject());
         self.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
         self.checked().iter().for_each(|c| text.push_str(&format!("{c}\n")));
+        self.injected().iter().for_each(|c| text.push_str(&format!("{c}\n")));
         if self.rows.iter().any(|r| r.what_if.is_some()) {
             titled(&mut text, &self.saved());
             lines(&mut text, self.compared());

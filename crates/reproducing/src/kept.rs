@@ -19,7 +19,12 @@ pub enum Place {
     /// Goes when the run ends.
     Passing(TempDir),
     /// Stays until a run has come to its end; nobody else uses it meanwhile.
-    Stays { path: PathBuf, _lock: File },
+    Stays {
+        /// Where it is.
+        path: PathBuf,
+        /// Held while it is used.
+        _lock: File,
+    },
 }
 
 impl Place {

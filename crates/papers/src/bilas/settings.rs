@@ -110,10 +110,6 @@ impl Setting {
         let (nodes, processors) = self.shape;
         format!("{} {nodes}x{processors} {} {} {}", self.machine, self.page, self.step, self.what_if.join(" "))
     }
-    /// Processors in all.
-    pub(super) fn processors(&self) -> u32 {
-        u32::from(self.shape.0) * u32::from(self.shape.1)
-    }
     /// What runs of the same binding have in common.
     pub(super) fn binding(&self) -> (&'static str, (u16, u16), u64) {
         (self.machine, self.shape, self.page)

@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE, WORDS, HALVES = 4096, 512, 1024
 DIRTY, ALTERNATE = 64, 256  # pages of a release; runs of a page of which every other word is written
 CYCLES = 10  # a nanosecond
+CYCLES_MOST = 1 << 20  # of anything, in a machine file
 TURNS = {"shm": 20_000, "tcp": 200}  # looks of a thread that waits, before it sleeps (crates/svm/src/node.rs)
 LINK_BYTES = PAGE + 8 * 3  # a page and its stamps
 
@@ -142,7 +143,7 @@ host_overhead = {cycles["message"]}
 occupancy = 0
 interrupt = {cycles["interrupt"]}
 seen = {cycles["seen"]}
-sleep = [{cycles["turns"]}, {cycles["woken"]}]
+sleep = [{min(cycles["turns"], CYCLES_MOST)}, {cycles["woken"]}]
 
 [network.handlers]
 fault = {cycles["fault"] + cycles["trap"]}

@@ -6,7 +6,7 @@ transport. Nothing here is a test.
         [--homenode PATH] [--folder DIR [--again]] [--details FILE]
 
 Calibrated, for each transport, by the primitive operations of ops.c alone: a machine file with a section [network], FOLDER/TRANSPORT.toml. Its cycles are of 0.1 ns.
-Calibrated for each program, by a run on one node that waits for nobody: how long its instructions take (`--gaps`). Predicted: everything that two nodes do to each other. Programs
+Calibrated for each program, by the processor time of two threads that share memory: how long its instructions take (`--gaps`). Predicted: everything that two nodes do to each other. Programs
 are recorded with two threads and run on nodes of one thread, each bound to a processor; all figures are milliseconds a thread, measured ones the median of the rounds, with lowest and highest.
 
 What a trap costs in the kernel is compute in a run's document, and data in the model's: it is moved from data to compute. Compute has serving and interrupts in it, too.
@@ -18,12 +18,13 @@ import json
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench/svm"))
-from calibrate import calibrated, from_ops  # noqa: E402
+from calibrate import CYCLES, calibrated  # noqa: E402
 from programs import FLAGS, TARGET, busy, done, share_of_others, until_quiet  # noqa: E402
 
 CLASSES = ("compute", "data", "lock", "barrier")
@@ -50,6 +51,8 @@ class Bench:
 
     def __init__(self, options, folder):
         self.homenode, self.wait, self.folder, self.again = options.homenode, options.wait, folder, options.again
+        self.preload = folder / "phases.so"
+        done(["cc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", self.preload, ROOT / "bench/svm/phases.c"])
 
     def build(self, name):
         """Builds a program twice, natively and to be recorded, and records it with two threads."""
@@ -57,8 +60,9 @@ class Bench:
         if self.again and recording.exists():
             return
         flags = ["-O2", *FLAGS.get(name, "").split()]
-        for compiler, out in (("cc", self.folder), (f"{self.homenode} cc", self.folder / "recorded")):
-            done([ROOT / "workloads/build.sh", compiler, out, *flags], env={**os.environ, "HN_ONLY": name})
+        # What is recorded says that its memory is shared, whoever uses it: on nodes the protocol has all of it.
+        for compiler, out, more in (("cc", self.folder, []), (f"{self.homenode} cc", self.folder / "recorded", ["-DHN_TRACED=1"])):
+            done([ROOT / "workloads/build.sh", compiler, out, *flags, *more], env={**os.environ, "HN_ONLY": name})
         done([self.homenode, "record", "--quiet", "--force", "-o", recording, "--", self.folder / "recorded" / name,
               *PROGRAMS[name].words.split(), "-p", "2"])
 
@@ -76,7 +80,8 @@ class Bench:
         threads = [t for p in run["phases"] if p["name"] in PROGRAMS[name].phases for t in p["threads"]]
         of = lambda *keys: 1e3 * sum(t[f"{key}_seconds"] for t in threads for key in keys) / nodes  # noqa: E731
         times = {"compute": of("compute", "serving"), **{key: of(key) for key in CLASSES[1:]}}
-        return {**times, "all": sum(times.values())}
+        faults = sum(t[f"{kind}_faults"] for t in threads for kind in ("read", "write")) / nodes
+        return {**times, "all": sum(times.values()), "protect": of("protect"), "diff": of("diff"), "faults": faults}
 
     def simulated(self, name, machine, step, gaps):
         """The rows of the parallel phases of a program."""
@@ -91,19 +96,28 @@ class Bench:
         of = lambda *keys: sum(row[key] for row in rows for key in keys)  # noqa: E731
         traps = trap * of("faults")
         cycles = {"compute": of("compute", "local", "interrupted") + traps, "data": of("data") - traps, "lock": of("lock"), "barrier": of("barrier")}
-        times = {key: value / 2 / 1e7 for key, value in cycles.items()}
-        return {**times, "all": sum(times.values())}
+        times = {key: value / 2 / (1e6 * CYCLES) for key, value in cycles.items()}
+        across = {key: sum(row["work"][what] for row in rows) / 2 / (1e6 * CYCLES) for key, what in (("protect", "protection"), ("diff", "diffs"))}
+        return {**times, "all": sum(times.values()), **across, "faults": of("faults") / 2}
+
+    def alone(self, name):
+        """Milliseconds of processor time that the parallel phases of a program take with two threads that share memory, both together."""
+        said = self.folder / "phases"
+        said.unlink(missing_ok=True)
+        done([self.folder / name, *PROGRAMS[name].words.split(), "-p", "2"],
+             env={**os.environ, "LD_PRELOAD": str(self.preload), "HN_PHASES": str(said), "HN_PROCESSOR_TIME": "1"})
+        phases = dict(line.split() for line in said.read_text().splitlines())
+        return 1e3 * sum(float(phases[p]) for p in PROGRAMS[name].phases)
 
     def gaps(self, name, machine, rounds):
-        """How many times as long as an instruction a cycle those of a program take, so that all together take what they do on a node by itself; and these milliseconds."""
-        alone = statistics.median(self.program(name, 1, "shm", "nil", "--exclusive")["compute"] for _ in range(rounds))
-        low, high = (sum(row["compute"] + row["local"] for row in self.simulated(name, machine, "nil", g)) / 1e7 for g in (0, 4))
+        """How many cycles an instruction between two references takes, so that all together take as long as natively; and how long that is. Other work only adds."""
+        alone = min(self.alone(name) for _ in range(2 * rounds))
+        low, high = (sum(row["compute"] + row["local"] for row in self.simulated(name, machine, "nil", g)) / (1e6 * CYCLES) for g in (0, 4))
         return max(0.0, 4 * (alone - low) / (high - low)), alone
 
 
 def printed(words):
     """What a command prints."""
-    import subprocess
     ended = subprocess.run([str(w) for w in words], capture_output=True, text=True)
     if ended.returncode:
         sys.exit(f"bench: {' '.join(map(str, words))}: status {ended.returncode}: {ended.stderr.strip()}")
@@ -141,7 +155,7 @@ def table(bench, options, machines):
             for step in options.steps:
                 machine = machines[transport]
                 said = bench.predicted(name, machine.of(step), step, gaps, machine.trap)
-                by = {key: [f[step][key] for f in found] for key in (*CLASSES, "all")}
+                by = {key: [f[step][key] for f in found] for key in said}
                 options.details.append({"program": name, "step": step, "transport": transport, "measured": by, "model": said})
                 total = statistics.median(by["all"])
                 whole[step] = by["all"], said["all"]

@@ -217,6 +217,8 @@ pub struct Row {
     /// Locks and barriers.
     #[serde(skip)]
     pub synchronisation: Vec<SyncWaits>,
+    /// Accesses that trapped.
+    pub faults: u64,
     /// Pages that nodes share.
     pub shared_pages: u64,
     /// Pages that one node has alone.

@@ -89,6 +89,10 @@ impl System {
         let of = |barriers: bool| self.slot_waits.iter().filter(|s| s.0 == barriers).map(|s| s.1).sum();
         [of(false), of(true)]
     }
+    /// Accesses that trapped.
+    pub(crate) fn faults(&self) -> u64 {
+        self.page_waits.iter().map(|p| p[1]).sum()
+    }
     /// Pages that were waited for.
     pub(crate) fn pages_waited_for(&self) -> Vec<PageWaits> {
         let of_pages = self.world.of_pages.borrow();

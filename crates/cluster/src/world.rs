@@ -53,6 +53,8 @@ pub(crate) struct Handlers {
     waiting: RefCell<VecDeque<u64>>,
     /// Until then the processor is taken.
     pub(crate) until: Cell<u64>,
+    /// Since when its program is in the protocol, which it is not while it traps, and until when.
+    inside: Cell<(u64, u64)>,
 }
 
 /// A node.
@@ -61,11 +63,14 @@ pub(crate) struct Node {
     pub(crate) region: Vec<AtomicU64>,
     pub(crate) tables: Tables<Vec<AtomicU64>>,
     pub(crate) access: Vec<Cell<Access>>,
+    /// Of each page, whether the node has had it, and a twin of it.
+    had: Vec<[Cell<bool>; 2]>,
     /// Words of 4 bytes that were written since the page's twin was made: of each page, a mask a line.
     pub(crate) written: RefCell<Vec<Option<Box<[u16]>>>>,
     pub(crate) bell: Cell<u64>,
     pub(crate) expecting: Cell<u64>,
-    pub(crate) waiting: RefCell<Vec<usize>>,
+    /// Tasks that wait for the bell, and since when.
+    pub(crate) waiting: RefCell<Vec<(usize, u64)>>,
     pub(crate) counts: RefCell<Counts>,
     pub(crate) interrupts: RefCell<Interrupts>,
     pub(crate) work: RefCell<Work>,
@@ -147,6 +152,7 @@ impl World {
                 region: zeros(cluster.layout().words()),
                 tables: Tables::new(&cluster, zeros),
                 access: vec![Cell::new(Access::None); pages],
+                had: vec![[const { Cell::new(false) }; 2]; pages],
                 written: RefCell::new(vec![None; pages]),
                 bell: Cell::new(0),
                 expecting: Cell::new(0),
@@ -200,6 +206,7 @@ impl World {
 
     /// Begins an operation of the program of a processor, which has owed so many cycles before it.
     pub(crate) fn begin(self: &Rc<World>, processor: u32, operation: Operation, owed: u64) {
+        self.handlers[processor as usize].inside.set((self.now.get() + owed, u64::MAX));
         self.spawn(processor, operation, Owner::Program(processor), owed);
     }
 
@@ -250,7 +257,9 @@ impl World {
         self.free.borrow_mut().push(at);
         match owner {
             Owner::Program(processor) => {
-                let ends = ends.max(self.handlers[processor as usize].until.get());
+                let handlers = &self.handlers[processor as usize];
+                let ends = ends.max(handlers.until.get());
+                handlers.inside.set((handlers.inside.get().0, ends));
                 self.out.borrow_mut().resumed.push((processor, ends));
             }
             Owner::Handler(processor, before) => self.handled(processor, before + computed, ends),
@@ -259,7 +268,10 @@ impl World {
 
     /// A task goes on, at the time of the task that says so, and when what it computes is over.
     pub(crate) fn wake(self: &Rc<World>, task: usize) {
-        let time = self.moment().max(self.slots.borrow()[task].busy_until);
+        self.wake_after(task, 0);
+    }
+    fn wake_after(self: &Rc<World>, task: usize, cycles: u64) {
+        let time = self.moment().max(self.slots.borrow()[task].busy_until) + cycles;
         if time == self.now.get() {
             self.ready.borrow_mut().push_back(task);
         } else {
@@ -270,9 +282,14 @@ impl World {
     pub(crate) fn ring(self: &Rc<World>, node: NodeId) {
         let node = &self.nodes[node.index()];
         node.bell.set(node.bell.get() + 1);
-        for task in std::mem::take(&mut *node.waiting.borrow_mut()) {
-            self.wake(task);
+        for (task, since) in std::mem::take(&mut *node.waiting.borrow_mut()) {
+            self.wake_after(task, self.sleeps(since));
         }
+    }
+    /// Cycles that it takes to wake a thread that has waited since then.
+    fn sleeps(&self, since: u64) -> u64 {
+        let [after, cycles] = self.net.sleep;
+        if self.moment().saturating_sub(since) > after { cycles } else { 0 }
     }
     /// Wakes them as a change of the node's words does.
     pub(crate) fn wake_threads(self: &Rc<World>, node: NodeId, wake: Wake) {
@@ -402,7 +419,7 @@ impl World {
         let per_node = u32::from(n.cluster.threads);
         let processor = u32::from(node.0) * per_node + if self.net.round_robin { n.turn.get() } else { 0 };
         n.turn.set((n.turn.get() + 1) % per_node);
-        let issued = self.now.get() + self.net.interrupt;
+        let issued = self.now.get() + if self.sees(processor).is_some() { 0 } else { self.net.interrupt };
         let handlers = &self.handlers[processor as usize];
         if handlers.runs.replace(true) {
             handlers.waiting.borrow_mut().push_back(issued);
@@ -410,9 +427,17 @@ impl World {
             self.deliver(processor, issued);
         }
     }
+    /// Cycles after which a processor sees by itself that it is wanted; none if it must be interrupted.
+    fn sees(&self, processor: u32) -> Option<u64> {
+        let node = &self.nodes[self.node_of(processor).index()];
+        let (since, until) = self.handlers[processor as usize].inside.get();
+        let waits = self.net.seen.filter(|_| (since..until).contains(&self.now.get()))?;
+        let soonest = node.waiting.borrow().iter().map(|w| self.sleeps(w.1)).min();
+        Some(waits + soonest.unwrap_or(0))
+    }
     /// The handler begins when the interrupt has been delivered.
     fn deliver(self: &Rc<World>, processor: u32, issued: u64) {
-        let delivery = self.net.interrupt;
+        let delivery = self.sees(processor).unwrap_or(self.net.interrupt);
         let begin: Action = Box::new(move |world| {
             world.spawn(processor, Operation::Serve, Owner::Handler(processor, delivery), 0);
             world.ring(world.node_of(processor));
@@ -441,6 +466,11 @@ impl Owner {
 }
 
 impl Node {
+    /// Cycles that memory for a page takes, or for its twin, which are more than none at the first time.
+    pub(crate) fn memory(&self, page: u32, is_twin: bool, first: [u64; 2]) -> u64 {
+        let which = usize::from(is_twin);
+        if self.had[page as usize][which].replace(true) { 0 } else { first[which] }
+    }
     /// The program has written words of a line of a page.
     #[inline]
     pub(crate) fn wrote(&self, page: u32, line: usize, lines: usize, words: u16) {

@@ -33,6 +33,8 @@ pub(super) fn network() -> Network {
         occupancy: 1000,
         interrupt: 500,
         round_robin: false,
+        seen: None,
+        sleep: [0, 0],
         handlers: Handlers {
             fault: 500,
             request: 400,
@@ -41,6 +43,7 @@ pub(super) fn network() -> Network {
             notices: [100, 20],
             protect: [1000, 50],
             shootdown: 50,
+            first: [0, 0],
             twin: 10,
             diff: [10, 10],
         },

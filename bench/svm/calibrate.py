@@ -96,9 +96,6 @@ class Machine:
         self.trap = costs["trap"] * CYCLES
         path.write_text(toml(transport, costs))
 
-    def of(self, _step):
-        return self.path
-
     def sentence(self):
         """The costs, for readers."""
         return f"{self.transport}, ns: " + ", ".join(f"{name} {value:.4g}" for name, value in self.costs.items())

@@ -81,7 +81,7 @@ class Bench:
         of = lambda *keys: 1e3 * sum(t[f"{key}_seconds"] for t in threads for key in keys) / nodes  # noqa: E731
         times = {"compute": of("compute", "serving"), **{key: of(key) for key in CLASSES[1:]}}
         faults = sum(t[f"{kind}_faults"] for t in threads for kind in ("read", "write")) / nodes
-        return {**times, "all": sum(times.values()), "protect": of("protect"), "diff": of("diff"), "faults": faults}
+        return {**times, "all": sum(times.values()), "faults": faults}
 
     def simulated(self, name, machine, step, gaps):
         """The rows of the parallel phases of a program."""
@@ -97,8 +97,7 @@ class Bench:
         traps = trap * of("faults")
         cycles = {"compute": of("compute", "local", "interrupted") + traps, "data": of("data") - traps, "lock": of("lock"), "barrier": of("barrier")}
         times = {key: value / 2 / (1e6 * CYCLES) for key, value in cycles.items()}
-        across = {key: sum(row["work"][what] for row in rows) / 2 / (1e6 * CYCLES) for key, what in (("protect", "protection"), ("diff", "diffs"))}
-        return {**times, "all": sum(times.values()), **across, "faults": of("faults") / 2}
+        return {**times, "all": sum(times.values()), "faults": of("faults") / 2}
 
     def alone(self, name):
         """Milliseconds of processor time that the parallel phases of a program take with two threads that share memory, both together."""
@@ -154,7 +153,7 @@ def table(bench, options, machines):
             whole = {}
             for step in options.steps:
                 machine = machines[transport]
-                said = bench.predicted(name, machine.of(step), step, gaps, machine.trap)
+                said = bench.predicted(name, machine.path, step, gaps, machine.trap)
                 by = {key: [f[step][key] for f in found] for key in said}
                 options.details.append({"program": name, "step": step, "transport": transport, "measured": by, "model": said})
                 total = statistics.median(by["all"])

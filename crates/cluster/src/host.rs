@@ -208,7 +208,8 @@ impl Host for Thread {
     fn allow(&self, pages: Range<u32>, access: Access) {
         let (h, node) = (&self.world.net.handlers, self.node());
         let others = u64::from(node.cluster.threads) - 1;
-        let memory = pages.clone().filter(|_| access > Access::None).map(|page| node.memory(page, false, h.first)).sum::<u64>();
+        let memory =
+            pages.clone().filter(|_| access > Access::None).map(|page| node.memory(page, false, h.first)).sum::<u64>();
         let cycles = h.protect[0] + h.protect[1] * u64::from(pages.end - pages.start) + h.shootdown * others + memory;
         self.work(cycles, |w| &mut w.protection);
         node.counts.borrow_mut().protections += 1;

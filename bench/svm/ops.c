@@ -19,7 +19,7 @@ enum { PAGE = 4096, PAGES = 2048, DIRTY = 64, ROUNDS = 400, TURNS = 4000, LARGE 
 struct shared {
     char pages[PAGES][PAGE];    /* home of all: node 0 */
     char computing[PAGES][PAGE];
-    char written[DIRTY][PAGE];
+    _Alignas(8) char written[DIRTY][PAGE];
     char large[LARGE];
     char lock, other, barrier;
 };
@@ -45,6 +45,14 @@ static void meet(struct shared *s) {
     homenode_barrier(&s->barrier, homenode_svm_threads());
 }
 
+/* What the library counts of each part, `svm run -o` has by these names. */
+static void begin(const char *phase) {
+    HOMENODE_PHASE_BEGIN(phase);
+}
+static void end(const char *phase) {
+    HOMENODE_PHASE_END(phase);
+}
+
 /* Thread 1 uses pages of node 0; thread 0 waits at the barrier, or computes for a while. */
 static void pages(struct shared *s, unsigned me) {
     static double us[PAGES];
@@ -52,50 +60,65 @@ static void pages(struct shared *s, unsigned me) {
     for (int at = 0; me == 0 && at < PAGES; at++)
         s->pages[at][0] = s->computing[at][0] = 1;
     meet(s);
+    begin("cold");
     for (int at = 0; me == 1 && at < PAGES; at++) {
         double began = now_us();
         work += (unsigned char)*(volatile char *)s->pages[at];
         us[at] = now_us() - began;
     }
+    end("cold");
     if (me == 1)
         report("cold page, home idle", us, PAGES, 1);
+    begin("first write");
     for (int at = 0; me == 1 && at < PAGES; at++) {
         double began = now_us();
         *(volatile char *)s->pages[at] = 2;
         us[at] = now_us() - began;
     }
+    end("first write");
     if (me == 1)
         report("first write", us, PAGES, 1);
     meet(s);
-    double end = now_us() + 3e5;
-    while (me == 0 && now_us() < end)
-        for (int i = 0; i < 1000; i++)
-            work += (uint64_t)i;
-    for (int at = 0; me == 1 && at < PAGES; at++) {
-        double began = now_us();
-        work += (unsigned char)*(volatile char *)s->computing[at];
-        us[at] = now_us() - began;
+    for (int again = 0; again < 2; again++) {
+        for (int at = 0; again && me == 0 && at < PAGES; at++)
+            s->computing[at][0] = 2;
+        meet(s);
+        double until = now_us() + 3e5;
+        begin(again ? "computing, again" : "computing");
+        while (me == 0 && now_us() < until)
+            for (int i = 0; i < 1000; i++)
+                work += (uint64_t)i;
+        for (int at = 0; me == 1 && at < PAGES; at++) {
+            double began = now_us();
+            work += (unsigned char)*(volatile char *)s->computing[at];
+            us[at] = now_us() - began;
+        }
+        end("computing");
+        if (me == 1)
+            report(again ? "page again, home computing" : "cold page, home computing", us, PAGES, 1);
+        meet(s);
     }
-    if (me == 1)
-        report("cold page, home computing", us, PAGES, 1);
-    meet(s);
 }
 
-static void releases(struct shared *s, unsigned me) {
+/* Thread 1 writes words of each of some pages that are homed at node 0, so far apart, and releases a lock. */
+static void releases(struct shared *s, unsigned me, size_t words, size_t apart, const char *phase, const char *name) {
     static double us[ROUNDS];
     for (int at = 0; me == 0 && at < DIRTY; at++)
         s->written[at][0] = 1;
     meet(s);
+    begin(phase);
     for (int round = 0; me == 1 && round < ROUNDS; round++) {
         homenode_lock(&s->lock);
         for (int at = 0; at < DIRTY; at++)
-            s->written[at][8] = (char)round;
+            for (size_t word = 0; word < words; word++)
+                ((volatile uint64_t *)s->written[at])[word * apart] = (uint64_t)round + 1;
         double began = now_us();
         homenode_unlock(&s->lock);
         us[round] = now_us() - began;
     }
+    end(phase);
     if (me == 1)
-        report("release, a word in each of 64 pages, a page", us, ROUNDS, DIRTY);
+        report(name, us, ROUNDS, DIRTY);
     meet(s);
 }
 
@@ -144,11 +167,13 @@ static void synchronisation(struct shared *s, unsigned me) {
     }
     if (me == 1)
         report("lock, both at it", us, TURNS, 1);
+    begin("barriers");
     for (int turn = 0; turn < TURNS; turn++) {
         double began = now_us();
         meet(s);
         us[turn] = now_us() - began;
     }
+    end("barriers");
     if (me == 1)
         report("empty barrier", us, TURNS, 1);
     locks(s, me);
@@ -159,13 +184,17 @@ static void in_order(struct shared *s, unsigned me) {
     static double us[READS];
     uint64_t sum = 0;
     for (int round = 0; round < READS; round++) {
+        begin("order, writing");
         if (me == 0)
             memset(s->large, round + 1, LARGE);
+        end("order, writing");
         meet(s);
         double began = now_us();
+        begin(round ? "order" : "order, first");
         for (size_t at = 0; me == 1 && at < LARGE; at += 64)
             sum += *(volatile uint64_t *)(s->large + at);
         us[round] = now_us() - began;
+        end("order");
         meet(s);
     }
     if (me == 1 && sum)
@@ -182,9 +211,20 @@ static void run(void *argument) {
         return;
     }
     pages(s, me);
-    releases(s, me);
+    releases(s, me, 1, 0, "release", "release, a word in each of 64 pages, a page");
+    releases(s, me, PAGE / 16, 2, "release of every other", "release, every other word of each of 64 pages, a page");
+    releases(s, me, PAGE / 8, 1, "release of all", "release, all of each of 64 pages, a page");
     synchronisation(s, me);
     in_order(s, me);
+}
+
+/* What a thread does between two looks while it waits (`spin_loop`). */
+static inline void pause_a_turn(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
 }
 
 static void *mapped(size_t bytes) {
@@ -233,6 +273,16 @@ static int floors(void) {
         us[at] = now_us() - began;
     }
     report("copy of a page", us, PAGES, 1);
+    for (int turn = 0; turn < TURNS; turn++) {
+        double began = now_us();
+        for (int i = 0; i < 1000; i++)
+            if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 2 * TURNS)
+                break;
+            else
+                pause_a_turn();
+        us[turn] = now_us() - began;
+    }
+    report("1,000 turns of waiting", us, TURNS, 1);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* Preloaded into a workload that runs with pthreads: how long its first thread was in each phase, the innermost one having all of it,
- * as `homenode svm report` counts. At the end a line `NAME SECONDS` a phase is appended to the file that HN_PHASES names. */
+ * as `homenode svm report` counts; with HN_PROCESSOR_TIME, how much processor time all threads took meanwhile. At the end a line `NAME SECONDS` a phase is appended to the file that HN_PHASES names. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static double since;
 
 static double now(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(getenv("HN_PROCESSOR_TIME") ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

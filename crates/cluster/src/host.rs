@@ -120,14 +120,14 @@ impl Thread {
         }
         let task = self.world.current.get();
         self.world.flush();
-        self.node().waiting.borrow_mut().push(task);
+        self.node().waiting.borrow_mut().push((task, self.world.moment()));
         let is_over = Rc::new(Cell::new(false));
         if is_limited && self.world.may_look() {
             let (over, me) = (is_over.clone(), self.me);
             let time = self.world.moment() + self.world.fabric.round_trip().max(1);
             let act = move |world: &Rc<World>| {
                 if !over.get() {
-                    world.nodes[me.index()].waiting.borrow_mut().retain(|t| *t != task);
+                    world.nodes[me.index()].waiting.borrow_mut().retain(|w| w.0 != task);
                     world.wake(task);
                 }
             };
@@ -179,7 +179,8 @@ impl Host for Thread {
     }
     fn make_twin(&self, page: PageId) {
         let words = self.node().cluster.page_words as u64 * HALVES;
-        self.work(self.world.net.handlers.twin * words, |w| &mut w.twins);
+        let first = self.node().memory(page.0, true, self.world.net.handlers.first);
+        self.work(self.world.net.handlers.twin * words + first, |w| &mut w.twins);
         self.node().written.borrow_mut()[page.index()] = None;
     }
     fn changed(&self, page: PageId, from: usize, run: &mut Run) -> bool {
@@ -211,7 +212,9 @@ impl Host for Thread {
         let (h, node) = (&self.world.net.handlers, self.node());
         let others = u64::from(node.cluster.threads) - 1;
         let alone = h.protect[0] + h.protect[1] * u64::from(pages.end - pages.start) + h.shootdown * others;
-        let cycles = alone + alone * h.concurrent * node.protects(self.world.moment(), alone) / 100;
+        let memory =
+            pages.clone().filter(|_| access > Access::None).map(|page| node.memory(page, false, h.first)).sum::<u64>();
+        let cycles = memory + alone + alone * h.concurrent * node.protects(self.world.moment(), alone) / 100;
         self.work(cycles, |w| &mut w.protection);
         node.counts.borrow_mut().protections += 1;
         for page in pages {

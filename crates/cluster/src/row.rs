@@ -291,6 +291,8 @@ pub struct Row {
     /// Waiting for pages, by node.
     #[serde(skip)]
     pub node_data: Vec<u64>,
+    /// Accesses that trapped.
+    pub faults: u64,
     /// Pages that nodes share.
     pub shared_pages: u64,
     /// Pages that one node has alone.

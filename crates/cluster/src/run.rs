@@ -251,6 +251,7 @@ fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {
         pages: done.memory.pages_waited_for(),
         synchronisation: done.memory.synchronisation(),
         node_data: node_data(&bound.bindings, &done.times, (bound.nodes, bound.threads)),
+        faults: done.memory.faults(),
         shared_pages: bound.pages.flats.len() as u64,
         private_pages: bound.pages.private,
         read: done.memory.world.contents.as_ref().map(|c| c.read.get()),

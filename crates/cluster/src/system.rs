@@ -104,6 +104,10 @@ impl System {
     pub(crate) fn synchronised_in(&self, phase: usize) -> [u64; 2] {
         self.phase_waits.get(phase).copied().unwrap_or_default()
     }
+    /// Accesses that trapped.
+    pub(crate) fn faults(&self) -> u64 {
+        self.page_waits.iter().map(|p| p[1]).sum()
+    }
     /// Pages that were waited for.
     pub(crate) fn pages_waited_for(&self) -> Vec<PageWaits> {
         let nodes = &self.world.nodes;

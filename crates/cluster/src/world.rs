@@ -9,7 +9,7 @@ use crate::row::{AtNode, Counts, Interrupts, Work};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
-use homenode_hlrc::host::{Access, Interrupt, Wake};
+use homenode_hlrc::host::{Access, Wake};
 use homenode_hlrc::operation::Operation;
 use homenode_hlrc::state::Tables;
 use homenode_machine::Network;
@@ -50,11 +50,13 @@ struct Slot {
 /// Interrupts of a processor.
 #[derive(Debug, Default)]
 pub(crate) struct Handlers {
-    runs: Cell<bool>,
+    pub(crate) runs: Cell<bool>,
     /// When each that waits was issued.
-    waiting: RefCell<VecDeque<u64>>,
+    pub(crate) waiting: RefCell<VecDeque<u64>>,
     /// Until then the processor is taken.
     pub(crate) until: Cell<u64>,
+    /// Since when its program is in the protocol, which it is not while it traps, and until when.
+    pub(crate) inside: Cell<(u64, u64)>,
 }
 
 /// A node.
@@ -63,11 +65,14 @@ pub(crate) struct Node {
     pub(crate) region: Vec<AtomicU64>,
     pub(crate) tables: Tables<Vec<AtomicU64>>,
     pub(crate) access: Vec<Cell<Access>>,
+    /// Of each page, whether the node has had it, and a twin of it.
+    had: Vec<[Cell<bool>; 2]>,
     /// Words of 4 bytes that were written since the page's twin was made: of each page, a mask a line.
     pub(crate) written: RefCell<Vec<Option<Box<[u16]>>>>,
     pub(crate) bell: Cell<u64>,
     pub(crate) expecting: Cell<u64>,
-    pub(crate) waiting: RefCell<Vec<usize>>,
+    /// Tasks that wait for the bell, and since when.
+    pub(crate) waiting: RefCell<Vec<(usize, u64)>>,
     pub(crate) counts: RefCell<Counts>,
     pub(crate) interrupts: RefCell<Interrupts>,
     pub(crate) work: RefCell<Work>,
@@ -76,7 +81,7 @@ pub(crate) struct Node {
     /// When calls that protect pages are over.
     protecting: RefCell<Vec<u64>>,
     /// Processor that has the next interrupt, where they go in turn.
-    turn: Cell<u32>,
+    pub(crate) turn: Cell<u32>,
 }
 
 /// Lines that the caches of a node lose because of what the protocol did.
@@ -168,6 +173,7 @@ impl World {
                 region: zeros(cluster.layout().words()),
                 tables: Tables::new(&cluster, zeros),
                 access: vec![Cell::new(Access::None); pages],
+                had: vec![[const { Cell::new(false) }; 2]; pages],
                 written: RefCell::new(vec![None; pages]),
                 bell: Cell::new(0),
                 expecting: Cell::new(0),
@@ -249,7 +255,7 @@ impl World {
         next.into_iter().for_each(|time| self.after(time, Box::new(World::pause)));
     }
     /// Until when a processor stands still.
-    fn stands(&self, processor: u32) -> u64 {
+    pub(crate) fn stands(&self, processor: u32) -> u64 {
         self.faults.as_ref().map_or(0, |f| f.stands(self.node_of(processor).0))
     }
     /// Whether a task may look again at what has not come: not for ever, where it may never come.
@@ -269,10 +275,11 @@ impl World {
         self.doing.borrow_mut()[processor as usize] = Some(operation);
         self.looks.set(0);
         let owed = self.faults.as_ref().map_or(owed, |f| f.takes(self.node_of(processor).0, owed));
+        self.handlers[processor as usize].inside.set((self.now.get() + owed, u64::MAX));
         self.spawn(processor, operation, Owner::Program(processor), owed);
     }
 
-    fn spawn(self: &Rc<World>, processor: u32, operation: Operation, owner: Owner, owed: u64) {
+    pub(crate) fn spawn(self: &Rc<World>, processor: u32, operation: Operation, owner: Owner, owed: u64) {
         let task = (self.as_task)(self, processor, operation);
         let slot = Slot { task: Some(task), owner, busy_until: 0, computed: owed };
         let at = match self.free.borrow_mut().pop() {
@@ -320,7 +327,9 @@ impl World {
         match owner {
             Owner::Program(processor) => {
                 self.doing.borrow_mut()[processor as usize] = None;
-                let ends = ends.max(self.handlers[processor as usize].until.get()).max(self.stands(processor));
+                let handlers = &self.handlers[processor as usize];
+                let ends = ends.max(handlers.until.get()).max(self.stands(processor));
+                handlers.inside.set((handlers.inside.get().0, ends));
                 self.out.borrow_mut().resumed.push((processor, ends));
             }
             Owner::Handler(processor, before) => self.handled(processor, before + computed, ends),
@@ -329,7 +338,10 @@ impl World {
 
     /// A task goes on, at the time of the task that says so, and when what it computes is over.
     pub(crate) fn wake(self: &Rc<World>, task: usize) {
-        let time = self.moment().max(self.slots.borrow()[task].busy_until);
+        self.wake_after(task, 0);
+    }
+    fn wake_after(self: &Rc<World>, task: usize, cycles: u64) {
+        let time = self.moment().max(self.slots.borrow()[task].busy_until) + cycles;
         self.goes_on(task, time);
     }
     /// The task that is polled goes on now, when the engine has heard of what programs lost: what they wrote before is noted then.
@@ -356,9 +368,14 @@ impl World {
     pub(crate) fn ring(self: &Rc<World>, node: NodeId) {
         let node = &self.nodes[node.index()];
         node.bell.set(node.bell.get() + 1);
-        for task in std::mem::take(&mut *node.waiting.borrow_mut()) {
-            self.wake(task);
+        for (task, since) in std::mem::take(&mut *node.waiting.borrow_mut()) {
+            self.wake_after(task, self.sleeps(since));
         }
+    }
+    /// Cycles that it takes to wake a thread that has waited since then.
+    pub(crate) fn sleeps(&self, since: u64) -> u64 {
+        let [after, cycles] = self.net.sleep;
+        if self.moment().saturating_sub(since) > after { cycles } else { 0 }
     }
     /// Wakes them as a change of the node's words does.
     pub(crate) fn wake_threads(self: &Rc<World>, node: NodeId, wake: Wake) {
@@ -399,54 +416,6 @@ impl World {
         action.into_iter().for_each(|act| act(self));
         self.poll_ready();
     }
-
-    /// A processor of a node is interrupted, now.
-    pub(crate) fn interrupt(self: &Rc<World>, node: NodeId, why: Interrupt) {
-        let n = &self.nodes[node.index()];
-        n.interrupts.borrow_mut().add(why);
-        let per_node = u32::from(n.cluster.threads);
-        let processor = u32::from(node.0) * per_node + if self.net.round_robin { n.turn.get() } else { 0 };
-        n.turn.set((n.turn.get() + 1) % per_node);
-        let issued = self.now.get() + self.interrupt_cycles(processor);
-        let handlers = &self.handlers[processor as usize];
-        if handlers.runs.replace(true) {
-            handlers.waiting.borrow_mut().push_back(issued);
-        } else {
-            self.deliver(processor, issued);
-        }
-    }
-    /// Cycles to issue an interrupt of a processor, and again to deliver it.
-    fn interrupt_cycles(&self, processor: u32) -> u64 {
-        let cycles = self.net.interrupt;
-        self.faults.as_ref().map_or(cycles, |f| f.takes(self.node_of(processor).0, cycles))
-    }
-    /// The handler begins when the interrupt has been delivered.
-    fn deliver(self: &Rc<World>, processor: u32, issued: u64) {
-        let delivery = self.interrupt_cycles(processor);
-        self.handle(processor, delivery, issued.max(self.now.get()).max(self.stands(processor)) + delivery);
-    }
-    fn handle(self: &Rc<World>, processor: u32, delivery: u64, time: u64) {
-        let begin: Action = Box::new(move |world| {
-            let stands = world.stands(processor);
-            if stands > time {
-                return world.handle(processor, delivery, stands);
-            }
-            world.spawn(processor, Operation::Serve, Owner::Handler(processor, delivery), 0);
-            world.ring(world.node_of(processor));
-        });
-        self.after(time, begin);
-    }
-    /// A handler is over; the next one, if there is one, is delivered.
-    fn handled(self: &Rc<World>, processor: u32, cycles: u64, ends: u64) {
-        let handlers = &self.handlers[processor as usize];
-        handlers.until.set(ends);
-        self.nodes[self.node_of(processor).index()].work.borrow_mut().handlers += cycles;
-        self.out.borrow_mut().stolen.push((processor, cycles));
-        match handlers.waiting.borrow_mut().pop_front() {
-            None => handlers.runs.set(false),
-            Some(issued) => self.deliver(processor, issued.max(ends)),
-        }
-    }
 }
 
 impl Owner {
@@ -465,6 +434,11 @@ impl Node {
         let others = all.len() as u64;
         all.push(moment + cycles);
         others
+    }
+    /// Cycles that memory for a page takes, or for its twin, which are more than none at the first time.
+    pub(crate) fn memory(&self, page: u32, is_twin: bool, first: [u64; 2]) -> u64 {
+        let which = usize::from(is_twin);
+        if self.had[page as usize][which].replace(true) { 0 } else { first[which] }
     }
     /// The program has written words of a line of a page.
     #[inline]

@@ -1,7 +1,7 @@
 //! Each step of a page fetch, a lock and a barrier: sums computed by hand.
 use homenode_cluster::{ClusterError, Question, Row, run};
 use homenode_hlrc::steps;
-use homenode_machine::{Machine, models};
+use homenode_machine::{Machine, Network, models};
 use homenode_synthetic::Builder;
 use homenode_timed::engine::NoGaps;
 
@@ -240,4 +240,36 @@ fn an_interrupt_takes_the_processor_from_its_program() {
     // Delivered, a request served, the page sent.
     assert_eq!((row.interrupted, row.work.handlers), (500 + REQUEST + OVERHEAD, 500 + REQUEST + OVERHEAD));
     assert_eq!(row.interrupts.all(), 1);
+}
+
+fn with(program: &Builder, step: &str, change: impl FnOnce(&mut Network)) -> Row {
+    let mut machine = machine(2, 1);
+    change(machine.sections.network.as_mut().expect("it has one"));
+    row(&machine, program, step).expect("runs")
+}
+
+#[test]
+fn who_waits_sees_that_it_is_wanted_and_who_sleeps_must_be_woken() {
+    let plain = with(&fetch(), "base", |_| {});
+    // The home waits at the barrier when it is asked.
+    let seen = with(&fetch(), "base", |net| net.seen = Some(70));
+    assert_eq!(plain.data - seen.data, INTERRUPT - 70);
+    let late = with(&fetch(), "base", |net| net.sleep = [1 << 20, 7000]);
+    assert_eq!(late.data, plain.data, "nobody waits for so long");
+    // The other node sleeps until its page is there; and the home, when it is asked.
+    let sleeps = with(&fetch(), "base", |net| net.sleep = [1000, 7000]);
+    assert_eq!(sleeps.data - plain.data, 7000);
+    let both = with(&fetch(), "base", |net| (net.seen, net.sleep) = (Some(70), [1000, 7000]));
+    assert_eq!(both.data - seen.data, 2 * 7000);
+}
+
+#[test]
+fn memory_is_taken_once_for_a_page_and_once_for_its_twin() {
+    let mut b = Builder::new(2);
+    b.write(0, PAGE).barrier(BARRIER, 0..2);
+    (0..2).for_each(|_| _ = b.write(1, PAGE).barrier(BARRIER, 0..2));
+    let plain = with(&b, "nil", |_| {});
+    assert_eq!(plain.counts.twins, 2);
+    assert_eq!(with(&b, "nil", |net| net.handlers.first = [300, 0]).data - plain.data, 2 * 300, "at both nodes");
+    assert_eq!(with(&b, "nil", |net| net.handlers.first = [0, 40]).data - plain.data, 40);
 }

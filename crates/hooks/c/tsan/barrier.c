@@ -9,6 +9,7 @@ static struct barrier {
     uintptr_t address;
     uint64_t first_epoch, arrivals;
     uint32_t parties;
+    bool own; /* of this process alone, wherever it lies */
 } barriers[BARRIERS];
 
 /* The entry of an address, made if `create`. Entries stay: the next barrier at the address goes on counting epochs. */
@@ -30,13 +31,16 @@ static struct barrier *entry_of(const void *address, bool create) {
 
 INTERPOSE int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes,
                                    unsigned parties) {
-    int failed = REAL(pthread_barrier_init)(barrier, attributes, parties);
+    int failed = REAL(pthread_barrier_init)(barrier, attributes, parties), whose = PTHREAD_PROCESS_PRIVATE;
+    if (!failed && attributes)
+        pthread_barrierattr_getpshared(attributes, &whose);
     struct barrier *b = failed ? NULL : entry_of(barrier, true);
     if (b) {
         if (b->parties)
             b->first_epoch += b->arrivals / b->parties + 1;
         b->arrivals = 0;
         b->parties = parties;
+        b->own = whose == PTHREAD_PROCESS_PRIVATE;
     }
     return failed;
 }
@@ -58,8 +62,9 @@ uint64_t hnrt_barrier_arrival(const void *name, unsigned here, unsigned all) {
 INTERPOSE int pthread_barrier_wait(pthread_barrier_t *barrier) {
     struct hn_thread *t = hnrt_recording();
     /* Arrivals of other processes are not counted here: numbers alone order what lies in shared memory. */
-    bool shared = hnrt_shared_ranges && hnrt_shared_counter(barrier);
-    struct barrier *b = shared ? NULL : entry_of(barrier, false);
+    struct barrier *b = entry_of(barrier, false);
+    if (b && !b->own && hnrt_shared_ranges && hnrt_shared_counter(barrier))
+        b = NULL;
     uint64_t epoch = arrive(b) & HN_BARRIER_GENERATION_MASK;
     if (b)
         epoch |= (uint64_t)b->parties << HN_BARRIER_PARTIES_SHIFT;

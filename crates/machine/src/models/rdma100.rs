@@ -46,6 +46,8 @@ pub(super) fn network() -> Network {
         host_overhead: cycles(100),
         occupancy: cycles(10),
         interrupt: cycles(7_200),
+        seen: None,
+        sleep: [0, 0],
         round_robin: false,
         handlers: handlers(),
     }
@@ -62,6 +64,7 @@ fn handlers() -> Handlers {
         protect: [cycles(250), cycles(250)],
         shootdown: cycles(500),
         concurrent: 0,
+        first: [0, 0],
         twin: 1,
         diff: [1, 1],
     }

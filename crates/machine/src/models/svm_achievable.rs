@@ -35,6 +35,8 @@ pub(super) fn network() -> Network {
         occupancy: 1000,
         interrupt: 500,
         round_robin: false,
+        seen: None,
+        sleep: [0, 0],
         handlers: Handlers {
             fault: 500,
             request: 400,
@@ -44,6 +46,7 @@ pub(super) fn network() -> Network {
             protect: [1000, 50],
             shootdown: 50,
             concurrent: 0,
+            first: [0, 0],
             twin: 10,
             diff: [10, 10],
         },

@@ -63,8 +63,18 @@ pub struct Network {
     /// Whether interrupts go to a node's processors in turn, and not to the first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub round_robin: bool,
+    /// An interrupt of a processor that waits in the protocol and sees it without being stopped; absent: as any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<u64>,
+    /// Cycles after which a thread that waits in the protocol sleeps, and those that it takes to be woken.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub sleep: [u64; 2],
     /// What the protocol does on processors.
     pub handlers: Handlers,
+}
+
+fn is_nothing(cycles: &[u64; 2]) -> bool {
+    *cycles == [0, 0]
 }
 
 /// What the protocol of shared virtual memory costs on processors, in cycles.
@@ -88,6 +98,9 @@ pub struct Handlers {
     /// Percent that such a call takes longer for each other one of the node at the same time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub concurrent: u64,
+    /// What it takes that a page comes to a node for the first time, such as memory, and that its first twin does.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub first: [u64; 2],
     /// A word of 4 bytes of a twin.
     pub twin: u64,
     /// A word of 4 bytes that is compared for a diff, and one that is in it; that one again where it is applied.
@@ -110,6 +123,8 @@ impl Section for Network {
             ("host_overhead", self.host_overhead),
             ("occupancy", self.occupancy),
             ("interrupt", self.interrupt),
+            ("seen", self.seen.unwrap_or(0)),
+            ("sleep", self.sleep[0].max(self.sleep[1])),
             ("handlers.fault", h.fault),
             ("handlers.request", h.request),
             ("handlers.local", h.local),
@@ -118,6 +133,7 @@ impl Section for Network {
             ("handlers.protect", h.protect[0].max(h.protect[1])),
             ("handlers.shootdown", h.shootdown),
             ("handlers.concurrent", h.concurrent),
+            ("handlers.first", h.first[0].max(h.first[1])),
             ("handlers.twin", h.twin),
             ("handlers.diff", h.diff[0].max(h.diff[1])),
         ];

@@ -24,6 +24,9 @@ pub(crate) const PARTS: [&str; 5] = ["bus", "I/O bus", "NI out", "link", "NI in"
 /// Bytes of the protocol that need no packet of their own beside a page: a stamp a node, and a flag.
 const BESIDE_BYTES: u64 = 8 * 65;
 
+/// Bytes of a request (O8 of the model).
+pub(crate) const REQUEST_BYTES: u64 = 32;
+
 /// The network.
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric {
@@ -123,7 +126,7 @@ pub fn message_cycles(net: &Network, bytes: u64) -> u64 {
 pub fn fetch_cycles(net: &Network, bytes: u64) -> u64 {
     let fabric = Fabric::new(net.clone());
     let answer = fabric.answer(1, 0, bytes).map(|p| p.cycles()).sum::<u64>();
-    net.host_overhead + fabric.request(0, 1, crate::host::REQUEST_BYTES).cycles() + answer
+    net.host_overhead + fabric.request(0, 1, REQUEST_BYTES).cycles() + answer
 }
 
 fn clamp(cycles: u64) -> u32 {

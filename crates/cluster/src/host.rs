@@ -1,4 +1,5 @@
 //! A processor as the protocol's host: its node's own words at once, other nodes' by messages that take time.
+use crate::fabric::REQUEST_BYTES;
 use crate::world::{Lost, Node, Task, World};
 use homenode_base::NodeId;
 use homenode_hlrc::access::{Does, Place};
@@ -18,8 +19,6 @@ use std::task::{Context, Poll};
 
 /// Bytes of a word of the protocol.
 const WORD_BYTES: u64 = 8;
-/// Bytes of a request (O8 of the model).
-pub(crate) const REQUEST_BYTES: u64 = 32;
 /// Words of 4 bytes in one of the protocol's.
 const HALVES: u64 = 2;
 

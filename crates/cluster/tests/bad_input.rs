@@ -59,9 +59,8 @@ fn a_barrier_that_a_thread_does_not_come_to_is_named_with_it() {
         let question =
             Question { machine: &machine, map: None, options: Default::default(), checks: false, faults: None };
         let bound = question.bind(&data, Few).map_err(|e| e.to_string());
-        let error = bound
-            .and_then(|b| run(&b, steps::ALL[step], || Few).map_err(|e| e.to_string()))
-            .expect_err("a deadlock");
+        let error =
+            bound.and_then(|b| run(&b, steps::ALL[step], || Few).map_err(|e| e.to_string())).expect_err("a deadlock");
         assert!(error.contains("barrier 0x9040") && error.contains("thread 2 did not come"), "{error}");
     }
 }

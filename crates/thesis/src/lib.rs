@@ -21,7 +21,6 @@ mod program;
 mod repeat;
 mod slopes;
 
-use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
 use homenode_judging::bars::Bars;
 use homenode_judging::claims::{self, Claims};
@@ -29,6 +28,7 @@ use homenode_judging::doc::{ReproduceDoc, SCHEMA};
 use homenode_judging::figure::Figure;
 use homenode_judging::work::{timed, together};
 use homenode_judging::{Found, Pictures, experiments};
+use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use program::{Listed, Program};
 use repeat::{Gathered, RECORDINGS, Study};
 use std::path::Path;

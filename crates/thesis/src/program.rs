@@ -1,12 +1,12 @@
 //! The programs of the thesis, written anew as it describes them and recorded now, one after the other.
 use super::lookup::{Answered, BLOCKS, Machines, member};
-use homenode_reproducing::programs::{self, Run};
 use homenode_base::NodeId;
 use homenode_command::{Failure, Progress};
 use homenode_judging::work;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_machine::{Machine, models};
 use homenode_placement::policies::Choice;
+use homenode_reproducing::programs::{self, Run};
 use homenode_sim::ThreadBinding;
 use homenode_study::{Answer, Layout, Partition, Partitioner, Question, StudyError, Want, What};
 use homenode_sweep::FileSpill;

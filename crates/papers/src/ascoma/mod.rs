@@ -18,15 +18,15 @@ mod program;
 mod runs;
 mod tables;
 
-use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::{Claims, Judged};
 use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA, Table, Verdict};
 use homenode_judging::{Found, settled};
+use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
+use homenode_reproducing::stacked::Stacks;
 use measure::{Study, deciding};
 use program::{Change, LIST, Listed};
 use runs::{NEVER, Runs, switches};
-use homenode_reproducing::stacked::Stacks;
 
 /// What was published.
 pub(crate) const CLAIMS: Claims = Claims(include_str!("../../data/ascoma_claims.json"));

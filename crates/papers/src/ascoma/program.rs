@@ -1,10 +1,10 @@
 //! The six programs of the study, and what it prints of them.
-use homenode_reproducing::kept::Results;
-use homenode_reproducing::programs::{self, Run};
 use homenode_base::Cost;
 use homenode_command::{Failure, Progress};
 use homenode_machine::costs::Matrix;
 use homenode_machine::{Machine, models};
+use homenode_reproducing::kept::Results;
+use homenode_reproducing::programs::{self, Run};
 use homenode_trace::dataset::DatasetReader;
 use std::path::Path;
 

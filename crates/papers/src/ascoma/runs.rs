@@ -1,11 +1,11 @@
 //! What is run of a recording: every architecture at every pressure, mixtures, switched open points, and what identities need.
 use super::probes::latencies;
 use super::program::{Listed, Recorded};
-use homenode_reproducing::kept::Results;
 use homenode_command::Failure;
 use homenode_command::gaps::Source;
 use homenode_judging::work::together;
 use homenode_machine::Hybrid;
+use homenode_reproducing::kept::Results;
 use homenode_timed::engine::Options;
 use homenode_timed::memory::archs::{self, BASE, Spec, mixed};
 use homenode_timed::memory::{Bound, Layout, MemoryError, OPEN_POINTS, OpenPoint, Question, Row, Sizes, run};

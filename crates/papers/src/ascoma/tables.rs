@@ -1,8 +1,8 @@
 //! Tables 1 to 6 of the study beside ours, and pictures 2 and 3.
 use super::program::Change;
 use super::runs::{NEVER, Runs, switches};
-use homenode_reproducing::stacked::Stacked;
 use homenode_judging::doc::Table;
+use homenode_reproducing::stacked::Stacked;
 use homenode_timed::memory::{Row, relations};
 
 /// A miss of more than this part is explained.

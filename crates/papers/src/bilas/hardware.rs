@@ -1,4 +1,4 @@
-//! The same recording on a machine that shares memory in hardware, which figure 1.10 has beside the clusters: CC-NUMA of `homenode_timed`, a
+//! A recording on a machine that shares memory in hardware, which figure 1.10 has beside the clusters: CC-NUMA of `homenode_timed`, a
 //! processor a node.
 use super::program::Recorded;
 use homenode_base::Cost;
@@ -11,7 +11,7 @@ use homenode_timed::engine::Options;
 use homenode_timed::memory::archs::BASE;
 use homenode_timed::memory::{Question, run};
 
-/// Its name among kept results.
+/// Name of the speedup among kept results.
 const NAME: &str = "hardware";
 /// Nodes.
 const NODES: usize = 16;

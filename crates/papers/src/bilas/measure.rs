@@ -1,5 +1,6 @@
 //! What claims are about, measured of one recording of every program.
 use super::CLAIMS;
+use super::printed::{Printed, TABLE_1_2, TABLE_1_3, TABLE_1_4, TABLE_1_9};
 use super::program::Listed;
 use super::runs::{Outcome, Runs};
 use super::settings::{CLUSTERS, SWEEPS, Setting, Sweep};
@@ -58,6 +59,12 @@ pub(super) fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
     sum(&a, &b) / (sum(&a, &a) * sum(&b, &b)).sqrt()
 }
 
+/// What one step of the protocol gains over another on the cluster that was measured, in percent.
+fn gain(r: &Runs, from: &'static str, to: &'static str) -> f64 {
+    let cycles = |step| r.cycles(&Setting::measured(step));
+    above(cycles(from), cycles(to))
+}
+
 /// Judged by the rules beside the claim; values are what the rules ask for, and shown.
 fn ruled(id: &'static str, why: &str, values: &[(&'static str, f64)]) -> Judged {
     let shown: Vec<String> = values.iter().map(|(name, value)| format!("{name} {value:.2}")).collect();
@@ -95,7 +102,7 @@ impl Study<'_> {
             self.clusters(),
             self.measured(),
             self.emulated(),
-            super::tables::machines(),
+            super::machines::machines(),
             self.identities(),
         ];
         parts.into_iter().flatten().collect()
@@ -105,7 +112,7 @@ impl Study<'_> {
         let (achievable, best) = (Setting::achievable(), Setting::best());
         let printed = |column: &'static str, setting: &Setting| -> f64 {
             let pair = |(name, r): (&'static str, &Runs)| {
-                (super::printed::TABLE_1_2.number(&[("application", name)], column), r.speedup(setting))
+                (TABLE_1_2.number(&[("application", name)], column), r.speedup(setting))
             };
             rank_correlation(&self.rows(SIMULATED).map(pair).collect::<Vec<_>>())
         };
@@ -255,63 +262,78 @@ impl Study<'_> {
     }
 
     fn measured(&self) -> Vec<Judged> {
-        let cycles = |r: &Runs, step| r.cycles(&Setting::measured(step));
-        let gain = |r: &Runs, from, to| above(cycles(r, from), cycles(r, to));
-        let of = |r: &Runs, step, part: fn(&Outcome) -> u64| {
-            r.get(&Setting::measured(step)).map_or(f64::NAN, |o| part(o) as f64)
-        };
-        // Where there is next to none of it, how much less it became says nothing.
-        let reduced = |r: &Runs, from, to, part: fn(&Outcome) -> u64| {
-            let share = r.get(&Setting::measured(from)).map_or(0.0, |o| o.share(part(o)));
-            if share < 1.0 { f64::NAN } else { 100.0 * (1.0 - of(r, to, part) / of(r, from, part)) }
-        };
-        let each = |value: &dyn Fn(&Runs) -> f64| -> Vec<f64> { self.rows(MEASURED).map(|(_, r)| value(r)).collect() };
-        let overall = each(&|r| gain(r, "base", "nil"));
-        let others =
-            self.rows(MEASURED).filter(|(name, _)| *name != "Water-nsquared").map(|(_, r)| gain(r, "base", "dw"));
-        let spatial = self.row(MEASURED, "Barnes-spatial").map_or(f64::NAN, |r| gain(r, "base", "nil"));
-        let helped = |from, to| -> Vec<&'static str> {
-            self.rows(MEASURED).filter(|(_, r)| gain(r, from, to) >= HELPS).map(|(name, _)| name).collect()
-        };
-        let printed = |table: super::printed::Printed, column: &'static str, ours: &dyn Fn(&Runs) -> f64| {
-            let pair = |(name, r): (&'static str, &Runs)| (table.number(&[("application", name)], column), ours(r));
-            rank_correlation(&self.rows(MEASURED).map(pair).collect::<Vec<_>>())
-        };
-        let share = |r: &Runs, part: fn(&Outcome) -> u64| {
-            r.get(&Setting::measured("nil")).map_or(f64::NAN, |o| o.share(part(o)))
-        };
-        let is_behind = |r: &Runs| r.hardware > r.speedup(&Setting::measured("nil"));
-        let known: Vec<bool> =
-            self.rows(MEASURED).filter(|(_, r)| r.hardware.is_finite()).map(|(_, r)| is_behind(r)).collect();
-        let behind = if known.is_empty() { f64::NAN } else { known.iter().filter(|b| **b).count() as f64 };
-        let overheads = |part: fn(&Outcome) -> u64| mean(&each(&|r| share(r, part)));
+        let mut all = self.gains();
+        all.extend(self.steps());
+        all.extend(self.remains());
+        all
+    }
+    fn each_measured(&self, value: impl Fn(&Runs) -> f64) -> Vec<f64> {
+        self.rows(MEASURED).map(|(_, r)| value(r)).collect()
+    }
+    /// Rank correlation of a printed column with ours.
+    fn by_rank(&self, table: Printed, column: &str, ours: impl Fn(&Runs) -> f64) -> f64 {
+        let pair = |(name, r): (&'static str, &Runs)| (table.number(&[("application", name)], column), ours(r));
+        rank_correlation(&self.rows(MEASURED).map(pair).collect::<Vec<_>>())
+    }
+
+    fn gains(&self) -> Vec<Judged> {
+        let all = |r: &Runs| gain(r, "base", "nil");
+        let overall = self.each_measured(all);
+        let spatial = self.row(MEASURED, "Barnes-spatial").map_or(f64::NAN, all);
+        let order = self.by_rank(TABLE_1_3, "overall_improvement_base_to_genima_percent", all);
         vec![
             ruled("genima-mean", "", &[("percent", mean(&overall))]),
             ruled("genima-most", "", &[("percent", most(overall.iter().copied()))]),
             ruled("genima-spatial", "", &[("percent", spatial)]),
+            ruled("t13-order", "", &[("rank correlation", order)]),
+        ]
+    }
+
+    /// Steps of the ladder one by one.
+    fn steps(&self) -> Vec<Judged> {
+        // Where there is next to none of it, how much less it became says nothing.
+        let reduced = |r: &Runs, from, to, part: fn(&Outcome) -> u64| {
+            let of = |step| r.get(&Setting::measured(step));
+            let (Some(before), Some(after)) = (of(from), of(to)) else { return f64::NAN };
+            let is_little = before.share(part(before)) < 1.0;
+            if is_little { f64::NAN } else { 100.0 * (1.0 - part(after) as f64 / part(before) as f64) }
+        };
+        let others = self.rows(MEASURED).filter(|(name, _)| *name != "Water-nsquared");
+        let worst = least(others.map(|(_, r)| gain(r, "base", "dw")));
+        let helped = self.rows(MEASURED).filter(|(_, r)| gain(r, "rf", "dd") >= HELPS).map(|(name, _)| name);
+        vec![
+            ruled("dw", "all but Water-nsquared", &[("worst, percent", worst)]),
             ruled(
-                "t13-order",
-                "",
-                &[(
-                    "rank correlation",
-                    printed(super::printed::TABLE_1_3, "overall_improvement_base_to_genima_percent", &|r| {
-                        gain(r, "base", "nil")
-                    }),
-                )],
+                "rf",
+                "over direct writes",
+                &[("least, percent", least(self.each_measured(|r| gain(r, "dw", "rf"))))],
             ),
-            ruled("dw", "all but Water-nsquared", &[("worst, percent", least(others))]),
-            ruled("rf", "over direct writes", &[("least, percent", least(each(&|r| gain(r, "dw", "rf"))))]),
             ruled(
                 "rf-data",
                 "where a hundredth of the time is waiting for pages, or more",
-                &[("most, percent", most(each(&|r| reduced(r, "dw", "rf", |o| o.data))))],
+                &[("most, percent", most(self.each_measured(|r| reduced(r, "dw", "rf", |o| o.data))))],
             ),
-            named("dd", "2 % or more over remote fetches", "gain", helped("rf", "dd")),
+            named("dd", "2 % or more over remote fetches", "gain", helped.collect()),
             ruled(
                 "nil-lock",
                 "over direct diffs, where a hundredth of the time is waiting for locks, or more",
-                &[("most, percent", most(each(&|r| reduced(r, "dd", "nil", |o| o.lock))))],
+                &[("most, percent", most(self.each_measured(|r| reduced(r, "dd", "nil", |o| o.lock))))],
             ),
+        ]
+    }
+
+    /// What remains under GeNIMA.
+    fn remains(&self) -> Vec<Judged> {
+        let share = |r: &Runs, part: fn(&Outcome) -> u64| {
+            r.get(&Setting::measured("nil")).map_or(f64::NAN, |o| o.share(part(o)))
+        };
+        let overheads = |part: fn(&Outcome) -> u64| mean(&self.each_measured(|r| share(r, part)));
+        let is_behind = |r: &Runs| r.hardware > r.speedup(&Setting::measured("nil"));
+        let known: Vec<bool> =
+            self.rows(MEASURED).filter(|(_, r)| r.hardware.is_finite()).map(|(_, r)| is_behind(r)).collect();
+        let behind = if known.is_empty() { f64::NAN } else { known.iter().filter(|b| **b).count() as f64 };
+        let order = self.by_rank(TABLE_1_4, "barrier_time_percent_of_execution", |r| share(r, |o| o.barrier));
+        vec![
             ruled(
                 "genima-rest",
                 "mean shares of the time under GeNIMA",
@@ -321,16 +343,7 @@ impl Study<'_> {
                 ],
             ),
             ruled("hardware", "CC-NUMA against GeNIMA on the cluster", &[("programs that are faster there", behind)]),
-            ruled(
-                "t14-order",
-                "",
-                &[(
-                    "rank correlation",
-                    printed(super::printed::TABLE_1_4, "barrier_time_percent_of_execution", &|r| {
-                        share(r, |o| o.barrier)
-                    }),
-                )],
-            ),
+            ruled("t14-order", "", &[("rank correlation", order)]),
         ]
     }
 
@@ -341,7 +354,7 @@ impl Study<'_> {
         };
         let pair = |(name, r): (&'static str, &Runs)| {
             let row = [("application", name), ("processors", "32"), ("processors_per_node", "4")];
-            (super::printed::TABLE_1_9.number(&row, "speedup"), r.speedup(&Setting::emulated((8, 4))))
+            (TABLE_1_9.number(&row, "speedup"), r.speedup(&Setting::emulated((8, 4))))
         };
         let order = rank_correlation(&self.rows(EMULATED).map(pair).collect::<Vec<_>>());
         let narrower = |part: fn(&Outcome) -> f64| -> Vec<f64> {

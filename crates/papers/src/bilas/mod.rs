@@ -5,9 +5,11 @@
 //! three times, at XS once; recordings beyond the first are run where claims look. Measured and emulated clusters are machines of the registry, too:
 //! what the study measured on them is compared with the model of them.
 //!
-//! Reading order: this file, [`program`] (what is run), [`settings`] (how), [`runs`], [`hardware`], [`measure`] (what claims are about), [`printed`],
-//! [`tables`], [`pictures`].
+//! Reading order: this file, [`program`] (what is run), [`settings`] (how), [`runs`], [`hardware`], [`measure`] (what claims are about), [`machines`], [`printed`],
+//! [`cells`], [`tables`], [`pictures`].
+mod cells;
 mod hardware;
+mod machines;
 mod measure;
 mod pictures;
 mod printed;
@@ -16,14 +18,14 @@ mod runs;
 mod settings;
 mod tables;
 
-use homenode_reproducing::paper::{Job, Page, Paper};
-use homenode_reproducing::stacked::Stacked;
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::Claims;
 use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA};
 use homenode_judging::figure::Figure;
 use homenode_judging::page::Picture;
 use homenode_judging::{Drawn, Found, settled};
+use homenode_reproducing::paper::{Job, Page, Paper};
+use homenode_reproducing::stacked::Stacked;
 use measure::Study;
 use program::{LIST, Listed};
 use runs::Runs;

@@ -2,8 +2,8 @@
 use super::measure::{MEASURED, SIMULATED, Study};
 use super::runs::Runs;
 use super::settings::{CLUSTERS, LADDER, SWEEPS, Setting};
-use homenode_reproducing::stacked::Stacked;
 use homenode_judging::figure::Figure;
+use homenode_reproducing::stacked::Stacked;
 use homenode_study::analyses::Series;
 
 /// Figures 1.3 to 1.7 as lines.

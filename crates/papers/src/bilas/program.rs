@@ -1,7 +1,7 @@
 //! The programs: those of tables 1.2, 1.3 and 1.6, as far as ours stand for them.
+use homenode_command::{Failure, Progress};
 use homenode_reproducing::kept::Results;
 use homenode_reproducing::programs::{self, Run};
-use homenode_command::{Failure, Progress};
 use homenode_trace::dataset::DatasetReader;
 use std::path::Path;
 

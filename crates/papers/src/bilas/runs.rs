@@ -135,11 +135,11 @@ impl Runs {
     pub(super) fn get(&self, setting: &Setting) -> Option<&Outcome> {
         self.outcomes.get(setting)
     }
-    /// Its speedup; not a number if it was not run.
+    /// Speedup of a setting; not a number if it was not run.
     pub(super) fn speedup(&self, setting: &Setting) -> f64 {
         self.get(setting).map_or(f64::NAN, Outcome::speedup)
     }
-    /// Its cycles; not a number if it was not run.
+    /// Cycles of a setting; not a number if it was not run.
     pub(super) fn cycles(&self, setting: &Setting) -> f64 {
         self.get(setting).map_or(f64::NAN, |o| o.cycles as f64)
     }

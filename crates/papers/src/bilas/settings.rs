@@ -24,7 +24,7 @@ pub(super) struct Sweep {
     pub(super) figure: &'static str,
     /// Parameter, as on the command line.
     pub(super) parameter: &'static str,
-    /// Its points, from the best to the worst.
+    /// Points, from the best to the worst.
     pub(super) points: &'static [u64],
     /// Of them, that of table 1.1 which can be achieved, and the best there.
     pub(super) achievable: u64,
@@ -105,7 +105,7 @@ impl Setting {
     pub(super) fn paged(page: u64) -> Setting {
         Setting { page, ..Setting::achievable() }
     }
-    /// Its name among kept results.
+    /// Name among kept results.
     pub(super) fn name(&self) -> String {
         let (nodes, processors) = self.shape;
         format!("{} {nodes}x{processors} {} {} {}", self.machine, self.page, self.step, self.what_if.join(" "))

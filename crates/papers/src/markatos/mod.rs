@@ -15,13 +15,13 @@ mod tables;
 mod text;
 mod variant;
 
-use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use costs::{Printed, View};
 use homenode_command::{Failure, Progress};
 use homenode_judging::claims::{self, Claims};
 use homenode_judging::doc::{ReproduceDoc, SCHEMA};
 use homenode_judging::{Found, Pictures, experiments, settled};
 use homenode_machine::{Coherence, Machine, models};
+use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use program::{Asked, LIST, Measured, Piece, REALIGNED, Recorder};
 use std::sync::mpsc::sync_channel;
 use variant::{BASE, OTHERS, Variant};

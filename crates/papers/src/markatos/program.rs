@@ -1,12 +1,12 @@
 //! The four programs, recorded now with 64 threads, and what every protocol did with them.
 use super::variant::{self, BASE, PAGES, PROTOCOLS, Variant};
-use homenode_reproducing::programs::{self, Run};
 use homenode_base::{NodeId, TotalCost};
 use homenode_coherence::{Choice, Effects};
 use homenode_command::Failure;
 use homenode_judging::work;
 use homenode_machine::Machine;
 use homenode_realign::{Private, Realigned, Realignment};
+use homenode_reproducing::programs::{self, Run};
 use homenode_sim::names::NameTable;
 use homenode_sim::{Objects, ThreadBinding};
 use homenode_study::{Layout, Partition, Partitioner, Question, SharedRefs, What};

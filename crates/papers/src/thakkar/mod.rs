@@ -6,7 +6,6 @@ mod counting;
 mod programs;
 mod synthetic;
 
-use homenode_reproducing::paper::{Job, Page, Paper};
 use bars::Bars;
 use counting::LOSSES;
 use homenode_base::{NodeId, ThreadId, TotalCost};
@@ -15,6 +14,7 @@ use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
 use homenode_machine::{Machine, ThreadMap, models};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 use homenode_placement::counts::{ClassCounts, Counts, PageKey, PageUse};
+use homenode_reproducing::paper::{Job, Page, Paper};
 use homenode_trace::dataset::DatasetReader;
 use std::collections::BTreeMap;
 

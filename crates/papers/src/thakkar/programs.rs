@@ -1,7 +1,7 @@
 //! The programs: our workloads, recorded now; synthetic ones where there is no compiler.
 use super::synthetic;
-use homenode_reproducing::programs::{Run, built};
 use homenode_command::{Failure, Progress};
+use homenode_reproducing::programs::{Run, built};
 use homenode_trace::dataset::DatasetReader;
 use std::path::{Path, PathBuf};
 

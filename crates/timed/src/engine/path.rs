@@ -55,7 +55,7 @@ impl Path {
         self.len += 1;
         self
     }
-    /// The same way, on which a message is at stage `end` and those before it only when all of it is through the one before.
+    /// A way with these stages, on which a message is at stage `end` and those before it only when all of it is through the one before.
     #[must_use]
     pub fn whole_until(mut self, end: usize) -> Path {
         self.stages.iter_mut().take(end).for_each(|s| s.head = s.cycles);

@@ -25,7 +25,7 @@ impl SimClusterDoc {
     pub fn to_html(&self) -> String {
         let mut out = format!("<p>{}</p>\n", esc(&self.introduction()));
         out.push_str(&self.figures());
-        out.push_str(&notes(self.notes.iter().chain(&self.checked())));
+        out.push_str(&notes(self.notes.iter().chain(&self.checked()).chain(&self.injected())));
         section(&mut out, "Where the time goes", &(bars::legend() + &bars::times(self)));
         said(&mut out, &self.said(|r| r.cause.as_ref()));
         folded(&mut out, &[self.times()]);

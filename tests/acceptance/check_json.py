@@ -88,6 +88,7 @@ OPTIONAL = {
     "quick": {"certain", "native"},
     "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native", "traffic"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
+    "sim-cluster": {"injected"},
     "svm-run": {"host", "options", "planned", "source"},
     "svm-report": {"host", "options", "planned", "source"},
 }

@@ -153,13 +153,14 @@ INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *l) {
 
 /* ---- condition variables: a wait releases and acquires the mutex; a signal is released by the signaller ---------- */
 
+/* The signal comes first: who had the mutex while it waits for one would wait for ever where mutexes are granted anew. */
 static int waited(int failed, pthread_cond_t *c, pthread_mutex_t *m, uintptr_t pc) {
     struct hn_thread *t = hnrt_recording();
-    if (t)
+    if (t && !failed)
+        hnrt_acquire(t, c, 0, HN_SYNC_CONDITION);
+    if (t && t->recording)
         hnrt_acquire(t, m, 0, HN_SYNC_MUTEX);
     hnrt_lock_word(m, CODE_4, OP_ATOMIC, pc);
-    if (t && t->recording && !failed)
-        hnrt_acquire(t, c, 0, HN_SYNC_CONDITION);
     return failed;
 }
 

@@ -278,9 +278,12 @@ fn speedups(study: &Study<'_>) -> Table {
     table("tables 1.6 and 1.9: speedup of the emulated cluster", columns, study.rows(EMULATED).map(row).collect())
 }
 
+/// A part of the time: name as printed, and cycles.
+type Part = (&'static str, fn(&Outcome) -> u64);
+
 /// Tables 1.7 and 1.8: shares of the time.
 fn shares(study: &Study<'_>, processors: u16) -> Table {
-    const PARTS: [(&str, fn(&Outcome) -> u64); 5] = [
+    const PARTS: [Part; 5] = [
         ("data", |o| o.data),
         ("barrier", |o| o.barrier),
         ("lock", |o| o.lock),

@@ -38,11 +38,8 @@ static long words[THREADS], wrong;
 static void wait_for_all(void) {
     pthread_mutex_lock(&mutex);
     unsigned round = rounds;
-    if (++here == THREADS) {
-        here = 0;
-        rounds++;
-        pthread_cond_broadcast(&all_here);
-    }
+    if (++here == THREADS)
+        here = 0, rounds++, pthread_cond_broadcast(&all_here);
     while (round == rounds)
         pthread_cond_wait(&all_here, &mutex);
     pthread_mutex_unlock(&mutex);
@@ -52,8 +49,7 @@ static void *work(void *argument) {
     for (long round = 1; round <= 20; round++) {
         words[me] = round;
         wait_for_all();
-        if (words[(me + 1) % THREADS] != round)
-            __atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&wrong, words[(me + 1) % THREADS] != round, __ATOMIC_RELAXED);
         wait_for_all();
     }
     return NULL;

@@ -115,6 +115,12 @@ pub fn rules(judged: &[Judged]) -> String {
     )
 }
 
+/// Claims of a paper that is one experiment: without the name of one; and bands are marked as ours.
+pub fn worded(claims: Vec<Claim>) -> Vec<Claim> {
+    let what = |c: &Claim| c.what.strip_prefix("claim: ").unwrap_or(&c.what).to_owned();
+    claims.into_iter().map(|c| Claim { what: what(&c), why: c.why.replace("Agrees if ", "Agrees* if "), ..c }).collect()
+}
+
 impl Claims {
     /// What was published, in the order of the file.
     pub fn published(&self) -> Result<Vec<Published>, Failure> {

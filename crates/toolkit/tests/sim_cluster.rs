@@ -259,7 +259,7 @@ fn counterfactuals_are_rows_beside_the_machine_as_it_is() {
     assert_eq!(all.what_if.as_deref(), Some("overhead=0 occupancy=200 io=2000 interrupts=0"));
     assert_eq!(all.row.cycles, best.rows[0].row.cycles, "all changes together are the other machine");
     let text = doc.to_text();
-    assert!(text.contains("all that svm-best has otherwise saves") && text.contains("all of svm-best"), "{text}");
+    assert!(text.contains("all parameters as svm-best has them save") && text.contains("all of svm-best"), "{text}");
 }
 
 #[test]

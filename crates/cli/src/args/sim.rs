@@ -54,9 +54,7 @@ pub(crate) struct SimCluster {
     /// Bytes of a page, a power of two: 4K, 16K [default: the machine's]
     #[arg(long, value_name = "BYTES", value_parser = super::values::bytes)]
     pub(crate) page: Option<u64>,
-    /// Counterfactuals, a row each: a parameter with a value or a factor (io=4x, interrupts=0, overhead, occupancy, link, latency, bus, memory,
-    /// fault, request, protect, shootdown, twin, compare), local-faults, no-protect, no-diffs.
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help = homenode_toolkit::what_ifs_help())]
     pub(crate) what_if: Vec<String>,
     /// Check that every read of a shared page finds what was written last, as it must in a program without data races; takes memory.
     #[arg(long)]

@@ -19,8 +19,8 @@ mod runs;
 mod tables;
 
 use homenode_command::{Failure, Progress};
-use homenode_judging::claims::{Claims, Judged};
-use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA, Table, Verdict};
+use homenode_judging::claims::{Claims, Judged, worded};
+use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table, Verdict};
 use homenode_judging::{Found, settled};
 use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use homenode_reproducing::stacked::Stacks;
@@ -114,12 +114,6 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         notes: found.notes,
     };
     Ok((doc, Box::new(Stacks(pictures))))
-}
-
-/// Claims are no experiments: without the name of one; and bands are marked as ours.
-fn worded(claims: Vec<Claim>) -> Vec<Claim> {
-    let what = |c: &Claim| c.what.strip_prefix("claim: ").unwrap_or(&c.what).to_owned();
-    claims.into_iter().map(|c| Claim { what: what(&c), why: c.why.replace("Agrees if ", "Agrees* if "), ..c }).collect()
 }
 
 /// Tables and verdicts of one recording of every program.

@@ -19,8 +19,8 @@ mod settings;
 mod tables;
 
 use homenode_command::{Failure, Progress};
-use homenode_judging::claims::Claims;
-use homenode_judging::doc::{Claim, ReproduceDoc, SCHEMA};
+use homenode_judging::claims::{Claims, worded};
+use homenode_judging::doc::{ReproduceDoc, SCHEMA};
 use homenode_judging::figure::Figure;
 use homenode_judging::page::Picture;
 use homenode_judging::{Drawn, Found, settled};
@@ -136,12 +136,6 @@ fn found(study: &Study<'_>) -> Found {
     Found { tables: tables::tables(study), judged: study.judged(), ..Found::default() }
 }
 
-/// Claims are no experiments: without the name of one; and bands are marked as ours.
-fn worded(claims: Vec<Claim>) -> Vec<Claim> {
-    let what = |c: &Claim| c.what.strip_prefix("claim: ").unwrap_or(&c.what).to_owned();
-    claims.into_iter().map(|c| Claim { what: what(&c), why: c.why.replace("Agrees if ", "Agrees* if "), ..c }).collect()
-}
-
 fn notes() -> Vec<String> {
     [
         "* Bands are ours: the study prints a number, \"about\" or a range.",
@@ -156,6 +150,7 @@ fn notes() -> Vec<String> {
 mod tests {
     use super::*;
     use homenode_judging::checked::checked;
+    use homenode_judging::doc::Claim;
 
     #[test]
     fn every_rule_of_the_data_can_hold_and_can_fail() {

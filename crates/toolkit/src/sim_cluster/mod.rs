@@ -12,7 +12,7 @@ mod wrong;
 use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
 use doc::{Change, Compared, RowDoc, SIM_CLUSTER_SCHEMA};
-use homenode_cluster::{Bound, ClusterError, FAULTS, Faults, Question, Row, WhatIf, run};
+use homenode_cluster::{Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Question, Row, WhatIf, run};
 use homenode_command::dataset::{Opened, open};
 use homenode_command::gaps::{Known, Source};
 use homenode_command::{Failure, Progress, machine};
@@ -181,6 +181,17 @@ impl Asked {
         let known = ran.last().map(|(_, known)| *known).unwrap_or_default();
         Ok((ran.into_iter().map(|(row, _)| row).collect(), known))
     }
+}
+
+/// What `--what-if` takes, in words.
+pub fn what_ifs_help() -> String {
+    let parameters: Vec<&str> = PARAMETERS.iter().map(|p| p.name).collect();
+    let named: Vec<String> = NAMED.iter().map(|(name, what, _)| format!("{name} ({what})")).collect();
+    format!(
+        "Counterfactuals, a row each: a parameter with a value or a factor (interrupts=0, io=4x; {}), or {}.",
+        parameters.join(", "),
+        named.join(", ")
+    )
 }
 
 /// What `--faults` takes, in words.

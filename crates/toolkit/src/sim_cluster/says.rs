@@ -153,7 +153,7 @@ impl SimClusterDoc {
             let most = most.collect::<Vec<_>>().join(", ");
             let most = if most.is_empty() { "nothing of it alone saves any".to_owned() } else { most };
             Some(format!(
-                "{} {}: {share:.0} % of the time is {name}; all that {other} has otherwise saves {:.1} %: {most}",
+                "{} {}: {share:.0} % of the time is {name}; all parameters as {other} has them save {:.1} % (caches and sizes of packets stay): {most}",
                 plain.shape(),
                 plain.row.protocol,
                 all.1,

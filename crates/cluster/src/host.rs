@@ -14,7 +14,7 @@ use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 /// Bytes of a word of the protocol.
@@ -141,12 +141,6 @@ impl Thread {
     }
 }
 
-fn store(words: &[AtomicU64], values: &[u64]) {
-    for (word, value) in words.iter().zip(values) {
-        word.store(*value, Ordering::Relaxed);
-    }
-}
-
 impl Host for Thread {
     fn cluster(&self) -> &Cluster {
         &self.node().cluster
@@ -160,8 +154,8 @@ impl Host for Thread {
 
     fn access(&self, place: Place, does: Does) -> u64 {
         match place {
-            Place::Region(at) => does.on(&self.node().region[at]),
-            Place::Table(area, at) => does.on(self.node().tables.word(area, at)),
+            Place::Region(at) => self.node().region.does(at, does),
+            Place::Table(area, at) => self.node().tables.area(area).does(at, does),
             Place::Copy(at) => {
                 // Pages have no contents here; what is written to them takes time, and the caches lose it.
                 if let Does::Merge(_, mask) = does {
@@ -236,25 +230,20 @@ impl Host for Thread {
     }
 
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
-        let words = word..word + into.len();
-        let look = move |_: &Rc<World>, n: &Node| {
-            n.region[words].iter().map(|w| w.load(Ordering::Relaxed)).collect::<Vec<u64>>()
-        };
+        let len = into.len();
+        let look = move |_: &Rc<World>, n: &Node| n.region.read(word, len);
         into.copy_from_slice(&self.asked(node, (WORD_BYTES * into.len() as u64, false), look).await);
     }
     async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
         let (values, bytes) = (values.to_vec(), WORD_BYTES * values.len() as u64);
         let is_joined = wake == Wake::Nobody && self.is_of_message(word);
         self.change(node, bytes, is_joined, move |world, n| {
-            store(&n.region[word..], &values);
+            n.region.write(word, &values);
             world.wake_threads(n.cluster.me, wake);
         });
     }
     async fn compare_swap(&self, node: NodeId, word: usize, old: u64, new: u64) -> u64 {
-        let swap = move |_: &Rc<World>, n: &Node| {
-            let swapped = n.region[word].compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst);
-            swapped.unwrap_or_else(|found| found)
-        };
+        let swap = move |_: &Rc<World>, n: &Node| n.region.does(word, Does::CompareSwap(old, new));
         let homes = self.world.layout.home(PageId(0))..self.world.layout.home(PageId(self.node().cluster.pages));
         if homes.contains(&word) {
             // Who the home is, is known without asking (O16 of the model).
@@ -266,7 +255,7 @@ impl Host for Thread {
     }
     async fn fetch_add(&self, node: NodeId, word: usize, add: u64, wake: Wake) -> u64 {
         let add = move |world: &Rc<World>, n: &Node| {
-            let before = n.region[word].fetch_add(add, Ordering::SeqCst);
+            let before = n.region.does(word, Does::Add(add, Ordering::SeqCst));
             world.wake_threads(n.cluster.me, wake);
             before
         };
@@ -277,7 +266,7 @@ impl Host for Thread {
         let page_bytes = self.node().cluster.page_words as u64 * WORD_BYTES;
         let wanted = pages.clone();
         let look = move |world: &Rc<World>, n: &Node| {
-            let stamps = n.region[word..word + stamps].iter().map(|w| w.load(Ordering::Relaxed)).collect::<Vec<u64>>();
+            let stamps = n.region.read(word, stamps);
             let page = |p: u32| world.contents.as_ref().map(|c| c.page(n.cluster.me.index(), PageId(p)));
             (stamps, wanted.filter_map(page).collect::<Vec<_>>())
         };

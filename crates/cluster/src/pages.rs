@@ -7,8 +7,10 @@ use homenode_trace::event::{AllocSource, EventKind};
 use homenode_trace::order::{Order, OrderKind, Stream};
 use homenode_trace::{DatasetReader, Op};
 
-/// Words of all nodes for stamps of pages and what must be seen of them, at most: both are one a page, a node and a writer.
-const WORDS_MAX: usize = 1 << 29;
+/// Bytes of all nodes for pages, at most.
+const BYTES_MAX: usize = 1 << 33;
+/// Bytes of a page at a node that has seen it: its states, and words of the few that write it.
+const PAGE_BYTES: usize = 600;
 
 /// Shared pages, numbered in ascending order of their addresses, so that neighbours stay neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Pages {
     pub(crate) fn find(
         data: &DatasetReader,
         bindings: &[ThreadBinding],
-        (shift, nodes): (u32, usize),
+        (shift, nodes, checks): (u32, usize, bool),
     ) -> Result<Pages, ClusterError> {
         let mut users: HashMap<u64, Users> = HashMap::new();
         let mut last = vec![u64::MAX; bindings.len()];
@@ -63,7 +65,8 @@ impl Pages {
         }
         let mut flats: Vec<u64> = users.iter().filter(|(_, u)| **u == Users::More).map(|(page, _)| *page).collect();
         flats.sort_unstable();
-        let most = WORDS_MAX / (2 * nodes * nodes);
+        let contents = if checks { 1 << shift } else { 0 };
+        let most = BYTES_MAX / (nodes * (PAGE_BYTES + contents));
         if flats.len() > most {
             return Err(ClusterError::ManyPages { pages: flats.len(), most, nodes });
         }

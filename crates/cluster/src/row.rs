@@ -22,6 +22,8 @@ pub struct Counts {
     pub invalidations: u64,
     /// Notices in messages.
     pub notices: u64,
+    /// Vectors in messages: 8 bytes a node each.
+    pub vectors: u64,
     /// Locks that came from another node.
     pub locks_remote: u64,
     /// Locks that were there.
@@ -44,6 +46,7 @@ impl Counts {
             Count::DiffRun => &mut self.runs,
             Count::Invalidation => &mut self.invalidations,
             Count::Notice => &mut self.notices,
+            Count::Vector => &mut self.vectors,
             Count::LockRemote => &mut self.locks_remote,
             Count::LockLocal => &mut self.locks_local,
             _ => return,
@@ -63,6 +66,7 @@ impl Counts {
             (&mut self.runs, o.runs),
             (&mut self.invalidations, o.invalidations),
             (&mut self.notices, o.notices),
+            (&mut self.vectors, o.vectors),
             (&mut self.locks_remote, o.locks_remote),
             (&mut self.locks_local, o.locks_local),
             (&mut self.protections, o.protections),
@@ -317,6 +321,10 @@ impl Row {
     pub fn ideal(&self) -> f64 {
         let processors = f64::from(self.nodes) * f64::from(self.processors);
         self.sequential as f64 * processors / (self.compute + self.local).max(1) as f64
+    }
+    /// Bytes in messages that tell nodes what to give up and what to wait for: notices, a word each, and vectors, a word a node.
+    pub fn own_bytes(&self) -> u64 {
+        8 * (self.counts.notices + self.counts.vectors * u64::from(self.nodes))
     }
     /// Times that one processor takes over what the cluster takes.
     pub fn speedup(&self) -> f64 {

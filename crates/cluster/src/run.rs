@@ -24,8 +24,8 @@ use homenode_trace::order::Granted;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Words of all nodes for locks and barriers, at most.
-const SLOT_WORDS_MAX: usize = 1 << 28;
+/// Words of all nodes for locks and barriers, at most: there are few of them, but where the others would be is known.
+const SLOT_WORDS_MAX: usize = 1 << 35;
 /// Entries of each log of notices.
 const LOG: u32 = 1 << 12;
 
@@ -107,7 +107,7 @@ impl Question<'_> {
         let map = thread_map(data, machine, Some(self.map.as_ref().unwrap_or(&MapRule::Compact)))?;
         let mut bindings = bindings(&map, |thread| data.address_space(thread));
         let nodes = machine.nodes();
-        let pages = Pages::find(data, &bindings, (machine.shape.page_bytes.trailing_zeros(), nodes))?;
+        let pages = Pages::find(data, &bindings, (machine.shape.page_bytes.trailing_zeros(), nodes, self.checks))?;
         let slots = slots(data, u32::from(machine.shape.cores[0]) * nodes as u32)?;
         // A slot has some words and three a node, at each node.
         let most = SLOT_WORDS_MAX / (nodes * (3 * nodes + 16));

@@ -14,7 +14,6 @@ use homenode_machine::Network;
 use homenode_timed::engine::{Access, Deed, Effects, Memory, Object, Path};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What a processor waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +114,7 @@ impl System {
             let number = PageId(page as u32);
             let flat = self.pages.flats.get(page)? << self.pages.shift;
             let directory = &nodes[nodes[0].cluster.directory(number).index()];
-            let home = directory.region[self.world.layout.home(number)].load(Ordering::Relaxed);
+            let home = directory.region.load(self.world.layout.home(number));
             let at = |n: &Node| n.of_pages.borrow().get(&number.0).copied().unwrap_or_default();
             (*faults > 0).then(|| PageWaits {
                 flat,

@@ -6,6 +6,7 @@ use crate::contents::Contents;
 use crate::fabric::Fabric;
 use crate::faults::{Faults, Injector};
 use crate::row::{AtNode, Counts, Interrupts, Work};
+use crate::words::Words;
 use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
@@ -20,7 +21,6 @@ use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::AtomicU64;
 use std::task::{Context, Waker};
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -62,8 +62,8 @@ pub(crate) struct Handlers {
 /// A node.
 pub(crate) struct Node {
     pub(crate) cluster: Cluster,
-    pub(crate) region: Vec<AtomicU64>,
-    pub(crate) tables: Tables<Vec<AtomicU64>>,
+    pub(crate) region: Words,
+    pub(crate) tables: Tables<Words>,
     pub(crate) access: Vec<Cell<Access>>,
     /// Of each page, whether the node has had it, and a twin of it.
     had: Vec<[Cell<bool>; 2]>,
@@ -155,10 +155,6 @@ const LOOKS_MAX: u64 = 10_000;
 /// A call that is only heard of by who waits for a message's last packet.
 const NOTHING: u32 = u32::MAX;
 
-pub(crate) fn zeros(words: usize) -> Vec<AtomicU64> {
-    (0..words).map(|_| AtomicU64::new(0)).collect()
-}
-
 impl World {
     /// Nodes that are all like this one.
     pub(crate) fn new(
@@ -170,8 +166,8 @@ impl World {
         let node = |me| {
             let cluster = Cluster { me: NodeId(me), ..like };
             Node {
-                region: zeros(cluster.layout().words()),
-                tables: Tables::new(&cluster, zeros),
+                region: Words::zero(cluster.layout().words()),
+                tables: Tables::new(&cluster, Words::zero),
                 access: vec![Cell::new(Access::None); pages],
                 had: vec![[const { Cell::new(false) }; 2]; pages],
                 written: RefCell::new(vec![None; pages]),

@@ -38,6 +38,22 @@ pub enum Area {
     Node,
 }
 
+impl Area {
+    /// All parts, in order.
+    pub const ALL: [Area; 10] = [
+        Area::Pages,
+        Area::Needed,
+        Area::Written,
+        Area::WrittenNext,
+        Area::Exclusive,
+        Area::ExclusiveNext,
+        Area::Moving,
+        Area::MovingNext,
+        Area::Marks,
+        Area::Node,
+    ];
+}
+
 /// Where a word of a node's own memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {

@@ -53,9 +53,7 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
     let all = u64::from(cluster.nodes) * round;
     if !notices::with_lock(host) {
         if there == all {
-            let mut vector = Vector::zero(cluster.nodes);
-            host.get(manager, layout.leaving(slot), vector.words_mut()).await;
-            open(host, slot, &vector).await;
+            open(host, slot, &Vector::at(host, manager, layout.leaving(slot)).await).await;
         }
     } else if manager == me {
         // Notices of all nodes are here, so nobody else could hand them on.
@@ -78,7 +76,7 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
 async fn open<H: Host>(host: &H, slot: u32, vector: &Vector) {
     let layout = host.layout();
     let open = |node: NodeId| async move {
-        host.put(node, layout.came(slot), vector.words(), Wake::Nobody).await;
+        vector.put(host, node, layout.came(slot)).await;
         host.fetch_add(node, layout.grant(slot), 1, Wake::All).await;
     };
     for node in host.cluster().others() {

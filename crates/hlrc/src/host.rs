@@ -58,6 +58,8 @@ pub enum Count {
     NoticeMessage,
     /// A notice in such a message.
     Notice,
+    /// A vector in a message, one word a node: what a copy of a page has or must have, or who takes a lock or leaves a barrier must see.
+    Vector,
     /// A lock that came from another node.
     LockRemote,
     /// A lock that was here.

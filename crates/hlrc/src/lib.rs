@@ -58,4 +58,4 @@ mod wait;
 pub mod word;
 
 pub use prefetch::MOST as PREFETCH_MOST;
-pub use vector::MAX_NODES;
+pub use vector::{MAX_LIVE_NODES, MAX_NODES};

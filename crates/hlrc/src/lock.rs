@@ -5,7 +5,7 @@ use crate::inbox::{self, Kind};
 use crate::memory::{Word, Words, region};
 use crate::rules::{Rule, holds};
 use crate::steps::Locks;
-use crate::vector::Vector;
+use crate::vector::{self, Vector};
 use crate::{interval, local, notices, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
@@ -125,7 +125,7 @@ async fn hand_over<H: Host>(host: &H, slot: u32, to: NodeId) {
 /// The token is at `to`.
 async fn grant<H: Host>(host: &H, slot: u32, to: NodeId, vector: &Vector) {
     let layout = host.layout();
-    host.put(to, layout.came(slot), vector.words(), Wake::Nobody).await;
+    vector.put(host, to, layout.came(slot)).await;
     host.fetch_add(to, layout.grant(slot), 1, Wake::All).await;
 }
 
@@ -163,9 +163,7 @@ async fn enqueue<H: Host>(host: &H, slot: u32) {
         seen = found;
     }
     if seen & STATE == FREE {
-        let mut vector = Vector::zero(cluster.nodes);
-        host.get(previous, layout.leaving(slot), vector.words_mut()).await;
-        vector.store(came(host, slot));
+        Vector::at(host, previous, layout.leaving(slot)).await.store(came(host, slot));
     } else {
         wait::until(host, || granted.load(Ordering::Acquire) != before).await;
     }
@@ -197,6 +195,7 @@ async fn ask<H: Host>(host: &H, slot: u32) {
         manage(host, &asked).await;
     } else {
         let fixed = [slot.into(), asked.thread.into()];
+        vector::count(host, manager, 1);
         inbox::send(host, manager, Kind::Lock, fixed, asked.vector.words()).await;
         host.interrupt(manager, Interrupt::Lock).await;
     }
@@ -214,6 +213,7 @@ pub(crate) async fn manage<H: Host>(host: &H, asked: &Asked) {
         Some(holder) if holder == cluster.me => hold_or_hand_over(host, asked).await,
         Some(holder) => {
             let who = u64::from(asked.node.0) << 32 | u64::from(asked.thread);
+            vector::count(host, holder, 1);
             inbox::send(host, holder, Kind::Forward, [asked.slot.into(), who], asked.vector.words()).await;
             host.interrupt(holder, Interrupt::Lock).await;
         }

@@ -231,13 +231,12 @@ pub(crate) async fn deliver<H: Host>(host: &H, to: NodeId) {
     let vector = Vector::applied(host);
     if with_lock(host) {
         // Not from what all had applied at the last barrier: `to` may still be leaving that, with notices that it has not looked at.
-        let mut has = Vector::zero(host.cluster().nodes);
-        host.get(to, host.layout().applied(NodeId(0)), has.words_mut()).await;
+        let has = Vector::at(host, to, host.layout().applied(NodeId(0))).await;
         put_notices_between(host, to, &has, &vector).await;
     } else {
         push(host).await;
     }
-    host.put(to, host.layout().posted(host.cluster().me), vector.words(), Wake::Nobody).await;
+    vector.put(host, to, host.layout().posted(host.cluster().me)).await;
 }
 
 /// Writes all notices that this node has applied and `to` has not, into its logs.

@@ -5,7 +5,7 @@ use crate::memory::region;
 use crate::rules::{Rule, holds};
 use crate::state::PageState;
 use crate::steps::Pages;
-use crate::vector::Vector;
+use crate::vector::{self, Vector};
 use crate::{exclusive, inbox, prefetch, stamps, state, wait};
 use homenode_base::NodeId;
 use std::sync::atomic::Ordering;
@@ -166,6 +166,7 @@ async fn request<H: Host>(host: &H, page: PageId, home: NodeId, wanted: &Vector)
     let thread = host.thread();
     let reply = region(host, host.layout().reply(thread));
     reply.store(0, Ordering::Release);
+    vector::count(host, home, 1);
     inbox::send(host, home, inbox::Kind::Page, [u64::from(page.0), u64::from(thread)], wanted.words()).await;
     host.interrupt(home, Interrupt::Page).await;
     wait::until(host, || reply.load(Ordering::Acquire) != 0).await;

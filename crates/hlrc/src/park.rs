@@ -3,9 +3,10 @@
 use crate::host::{Host, Wake};
 use crate::memory::region;
 use crate::rules::{Rule, holds};
-use crate::vector::MAX_NODES;
+use crate::vector::MAX_LIVE_NODES;
 use crate::{team, wait};
 use homenode_base::NodeId;
+use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::Ordering;
 
 /// Most threads of a node: bits of a word.
@@ -39,10 +40,10 @@ impl Parked {
 pub(crate) async fn wake_one<H: Host>(host: &H, slot: u32) {
     let (cluster, layout) = (host.cluster(), host.layout());
     let (manager, nodes) = (cluster.manager(slot), usize::from(cluster.nodes));
-    let mut words = [0; 1 + MAX_NODES];
+    let mut words: SmallVec<[u64; 1 + MAX_LIVE_NODES]> = smallvec![0; 1 + nodes];
     loop {
-        host.get(manager, layout.state(slot), &mut words[..=nodes]).await;
-        let Some((node, thread)) = next(&words[1..=nodes], cluster.threads, words[0]) else { return };
+        host.get(manager, layout.state(slot), &mut words).await;
+        let Some((node, thread)) = next(&words[1..], cluster.threads, words[0]) else { return };
         let there = words[1 + node.index()];
         let word = layout.waiting(slot) + node.index();
         if host.compare_swap(manager, word, there, there & !(1 << thread)).await == there {

@@ -8,16 +8,17 @@ use crate::host::{Access, Count, Host};
 use crate::rules::{Rule, holds};
 use crate::state::{self, PageState};
 use crate::steps::Pages;
-use crate::vector::{MAX_NODES, Vector};
+use crate::vector::{self, MAX_LIVE_NODES, Vector};
 use crate::{exclusive, stamps};
 use homenode_base::NodeId;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// Most pages that come with one.
 pub const MOST: u8 = 15;
 
 /// Words of the stamps of all pages of an operation.
-type Stamps = [u64; MAX_NODES * (MOST as usize + 1)];
+type Stamps = SmallVec<[u64; MAX_LIVE_NODES * (MOST as usize + 1)]>;
 
 /// Claims the pages behind one that this thread fetches from a home: they are busy then. How many.
 pub(crate) async fn claim<H: Host>(host: &H, page: PageId, home: NodeId) -> u32 {
@@ -88,9 +89,9 @@ pub(crate) async fn fetch<H: Host>(host: &H, page: PageId, home: NodeId, ahead: 
     for page in pages.clone() {
         exclusive::announce(host, PageId(page), home).await;
     }
-    let mut stamps: Stamps = [0; MAX_NODES * (MOST as usize + 1)];
-    let stamps = &mut stamps[..nodes * pages.len()];
-    host.get_pages(home, host.layout().stamps(page), stamps, pages.clone()).await;
+    let mut stamps: Stamps = smallvec![0; nodes * pages.len()];
+    vector::count(host, home, pages.len() as u64);
+    host.get_pages(home, host.layout().stamps(page), &mut stamps, pages.clone()).await;
     let (own, others) = stamps.split_at(nodes);
     open(host, page.0 + 1..pages.end, others.chunks(nodes).zip(&before[1..]));
     host.ring();

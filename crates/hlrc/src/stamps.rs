@@ -2,7 +2,7 @@
 use crate::cluster::PageId;
 use crate::host::{Count, Host};
 use crate::rules::{Rule, holds};
-use crate::vector::Vector;
+use crate::vector::{self, Vector};
 use crate::{state, wait};
 use homenode_base::NodeId;
 
@@ -18,12 +18,7 @@ pub(crate) async fn let_read<H: Host>(host: &H, page: PageId, home: NodeId, want
     if !state::of(host).page(page, |s| std::mem::take(&mut s.read_by_home)) || !holds(Rule::OldHomeKept) {
         return;
     }
-    let mut found = Vector::zero(host.cluster().nodes);
-    loop {
-        host.get(home, host.layout().stamps(page), found.words_mut()).await;
-        if found.covers(wanted) {
-            return;
-        }
+    while !Vector::at(host, home, host.layout().stamps(page)).await.covers(wanted) {
         host.count(Count::FetchRetry, 1);
         wait::a_moment(host).await;
     }
@@ -34,6 +29,7 @@ pub(crate) async fn read<H: Host>(host: &H, page: PageId, home: NodeId, wanted: 
     let (mut found, stamps) = (Vector::zero(host.cluster().nodes), host.layout().stamps(page));
     let_read(host, page, home, wanted).await;
     loop {
+        vector::count(host, home, 1);
         host.get_pages(home, stamps, found.words_mut(), page.0..page.0 + 1).await;
         if !holds(Rule::StampBeforeData) {
             host.get(home, stamps, found.words_mut()).await;

@@ -50,10 +50,10 @@ const LAPSED_SHIFT: u32 = 28;
 const DIFFS_SHIFT: u32 = 32;
 /// Most diffs that are counted.
 const DIFFS: u64 = 7;
-const MOVER_SHIFTS: [u32; 2] = [36, 43];
+const MOVER_SHIFTS: [u32; 2] = [36, 48];
 /// Bits of the number of a node, plus 1.
-const MOVER: u64 = 127;
-const READ_BY_HOME: u64 = 1 << 50;
+const MOVER: u64 = (1 << 12) - 1;
+const READ_BY_HOME: u64 = 1 << 60;
 /// Bits of a distance between pages.
 const DISTANCE: u64 = 15;
 
@@ -97,38 +97,13 @@ impl PageState {
     }
 }
 
-/// Sizes of the memory for a node's [`Tables`], in words.
-#[derive(Clone, Copy, Debug)]
-pub struct Sizes {
-    /// States of pages.
-    pub pages: usize,
-    /// What must be seen of each page, a writer.
-    pub needed: usize,
-    /// Each of the two lists of written pages.
-    pub written: usize,
-    /// Each of the two lists of exclusive pages.
-    pub exclusive: usize,
-    /// Each of the two lists of pages that move.
-    pub moving: usize,
-    /// Marks of pages that notices name, 64 a word.
-    pub marks: usize,
-    /// All else.
-    pub node: usize,
-}
-
 /// State of a node, in memory that the host gives.
 #[derive(Debug)]
 pub struct Tables<W> {
-    pages: W,
-    needed: W,
-    written: [W; 2],
-    exclusive: [W; 2],
-    moving: [W; 2],
-    marks: W,
-    node: W,
+    areas: [W; Area::ALL.len()],
 }
 
-/// Words of `node`.
+/// Words of [`Area::Node`].
 const LOCK: usize = 0;
 const LIST: usize = 1;
 const SCANNING: usize = 2;
@@ -149,55 +124,44 @@ const REQUEST: usize = 1;
 /// The list in use is the highest bit, its length the rest.
 const SECOND: u64 = 1 << 63;
 
-impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
-    /// How much memory is needed.
-    pub fn sizes(cluster: &Cluster) -> Sizes {
-        let (n, pages) = (usize::from(cluster.nodes), cluster.pages as usize);
-        let threads = n * usize::from(cluster.threads);
-        let exclusive = if cluster.exclusive { pages } else { 0 };
-        let node = VECTORS + 3 * n + 2 * threads * (REQUEST + n);
-        let moving = if cluster.migrate { pages } else { 0 };
-        let marks = if cluster.sorted { pages.div_ceil(64) } else { 0 };
-        Sizes { pages, needed: pages * n, written: pages, exclusive, moving, marks, node }
-    }
-
+impl<W> Tables<W> {
     /// State of a node that has seen nothing. `zeros` gives so many words that are zero.
     pub fn new(cluster: &Cluster, mut zeros: impl FnMut(usize) -> W) -> Tables<W> {
-        let sizes = Self::sizes(cluster);
-        Tables {
-            pages: zeros(sizes.pages),
-            needed: zeros(sizes.needed),
-            written: [zeros(sizes.written), zeros(sizes.written)],
-            exclusive: [zeros(sizes.exclusive), zeros(sizes.exclusive)],
-            moving: [zeros(sizes.moving), zeros(sizes.moving)],
-            marks: zeros(sizes.marks),
-            node: zeros(sizes.node),
-        }
+        Tables { areas: Area::ALL.map(|area| zeros(words_of(area, cluster))) }
     }
 
+    /// Memory of a part.
+    #[inline(always)]
+    pub fn area(&self, area: Area) -> &W {
+        &self.areas[area as usize]
+    }
+}
+
+impl<W: Deref<Target = [AtomicU64]>> Tables<W> {
     /// All words: two nodes with equal ones, regions and pages go on alike.
     #[cfg(test)]
     pub(crate) fn words(&self) -> impl Iterator<Item = &AtomicU64> {
-        let written = self.written.iter().chain(&self.exclusive).chain(&self.moving).flat_map(|w| w.iter());
-        self.pages.iter().chain(self.needed.iter()).chain(written).chain(self.marks.iter()).chain(self.node.iter())
+        self.areas.iter().flat_map(|words| words.iter())
     }
 
     /// A word, for [`Host::access`].
     #[inline(always)]
     pub fn word(&self, area: Area, at: usize) -> &AtomicU64 {
-        let words = match area {
-            Area::Pages => &self.pages,
-            Area::Needed => &self.needed,
-            Area::Written => &self.written[0],
-            Area::WrittenNext => &self.written[1],
-            Area::Exclusive => &self.exclusive[0],
-            Area::ExclusiveNext => &self.exclusive[1],
-            Area::Moving => &self.moving[0],
-            Area::MovingNext => &self.moving[1],
-            Area::Marks => &self.marks,
-            Area::Node => &self.node,
-        };
-        &words[at]
+        &self.area(area)[at]
+    }
+}
+
+/// Words of a part.
+fn words_of(area: Area, cluster: &Cluster) -> usize {
+    let (nodes, pages) = (usize::from(cluster.nodes), cluster.pages as usize);
+    match area {
+        Area::Pages | Area::Written | Area::WrittenNext => pages,
+        Area::Needed => pages * nodes,
+        Area::Exclusive | Area::ExclusiveNext if cluster.exclusive => pages,
+        Area::Moving | Area::MovingNext if cluster.migrate => pages,
+        Area::Marks if cluster.sorted => pages.div_ceil(64),
+        Area::Exclusive | Area::ExclusiveNext | Area::Moving | Area::MovingNext | Area::Marks => 0,
+        Area::Node => VECTORS + 3 * nodes + 2 * cluster.all_threads() as usize * (REQUEST + nodes),
     }
 }
 

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 /// Environment variable with the text of a [`Job`].
 pub const JOB_ENV: &str = "HOMENODE_SVM_JOB";
 /// Most nodes, and most threads a node.
-pub const MOST: u16 = 64;
+pub const MOST: u16 = homenode_hlrc::MAX_LIVE_NODES as u16;
 /// Largest heap in bytes: 1 TiB.
 pub const HEAP_MOST: u64 = 1 << 40;
 

@@ -174,7 +174,7 @@ fn parsed(words: &[u64], file_bytes: u64) -> Result<(Cluster, Vec<TapeAt>), Stri
     let notices = Notices::ALL[number(18, 0, Notices::ALL.len() as u64 - 1)? as usize];
     let intervals = Intervals::ALL[number(19, 0, Intervals::ALL.len() as u64 - 1)? as usize];
     let step = step.with(Some(notices), Some(intervals))?;
-    let nodes = number(2, 1, homenode_hlrc::MAX_NODES as u64)?;
+    let nodes = number(2, 1, homenode_hlrc::MAX_LIVE_NODES as u64)?;
     let cluster = Cluster {
         me: NodeId(number(1, 0, nodes - 1)? as u16),
         nodes: nodes as u16,

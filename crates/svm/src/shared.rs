@@ -133,7 +133,7 @@ pub enum Doing {
 }
 
 /// Counters of [`Count`] in order, with their names in reports.
-pub const COUNTED: [(Count, &str); 15] = [
+pub const COUNTED: [(Count, &str); 16] = [
     (Count::Fetch, "pages fetched"),
     (Count::FetchRetry, "fetches repeated"),
     (Count::Prefetch, "pages fetched ahead"),
@@ -146,6 +146,7 @@ pub const COUNTED: [(Count, &str); 15] = [
     (Count::Invalidation, "invalidations"),
     (Count::NoticeMessage, "notice messages"),
     (Count::Notice, "notices"),
+    (Count::Vector, "vectors"),
     (Count::LockRemote, "remote locks"),
     (Count::LockLocal, "local locks"),
     (Count::Served, "requests served"),

@@ -148,7 +148,7 @@ pub fn replay(folder: &Path) -> Result<SvmReplay, Failure> {
     let bad = |e: io::Error| Failure::input(format!("{}: {e}", folder.display()));
     let dir = Dir::open(folder).map_err(bad)?;
     let is_there = |node: &u16| dir.kind(&name(*node)).is_ok_and(|kind| kind.is_some());
-    let nodes: Vec<u16> = (0..homenode_hlrc::MAX_NODES as u16).filter(is_there).collect();
+    let nodes: Vec<u16> = (0..homenode_hlrc::MAX_LIVE_NODES as u16).filter(is_there).collect();
     if nodes.is_empty() {
         let first = name(0);
         let what =

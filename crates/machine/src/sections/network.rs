@@ -4,8 +4,6 @@ use crate::limits::{MachineError, reject};
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 
-/// Most nodes: protocols keep vectors of so many.
-const NODES_MAX: usize = 64;
 /// Most processors a node.
 const PROCESSORS_MAX: u16 = 64;
 /// Longest time of anything, in cycles.
@@ -153,11 +151,7 @@ impl Section for Network {
 
 impl Network {
     fn validate_sizes(&self, shape: &Shape) -> Result<(), MachineError> {
-        let (nodes, page) = (shape.cores.len(), shape.page_bytes);
-        if nodes > NODES_MAX {
-            let allowed = format!("at most {NODES_MAX} on a machine with [network]");
-            return Err(reject("cores", format!("{nodes} nodes"), allowed));
-        }
+        let page = shape.page_bytes;
         let first = shape.cores[0];
         if shape.cores.iter().any(|c| *c != first) || !(1..=PROCESSORS_MAX).contains(&first) {
             let allowed = format!("the same number for all nodes, 1 to {PROCESSORS_MAX}, on a machine with [network]");

@@ -159,7 +159,7 @@ pub(super) const WORK: [Time; 6] = [
     ("handlers", |r| r.work.handlers),
 ];
 
-pub(super) const COUNTS: [Time; 12] = [
+pub(super) const COUNTS: [Time; 13] = [
     ("fetches", |r| r.counts.fetches),
     ("retries", |r| r.counts.retries),
     ("twins", |r| r.counts.twins),
@@ -172,6 +172,7 @@ pub(super) const COUNTS: [Time; 12] = [
     ("interrupts", |r| r.interrupts.all()),
     ("messages", |r| r.counts.messages),
     ("bytes", |r| r.counts.bytes),
+    ("own bytes", Row::own_bytes),
 ];
 
 impl SimClusterDoc {

@@ -16,6 +16,7 @@ use homenode_cluster::{Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Q
 use homenode_command::dataset::{Opened, open};
 use homenode_command::gaps::{Known, Source};
 use homenode_command::{Failure, Progress, machine};
+use homenode_hlrc::MAX_NODES;
 use homenode_hlrc::steps::{self, Step};
 use homenode_machine::{Machine, MapRule};
 use homenode_sim::names::NameTable;
@@ -26,8 +27,8 @@ use objects::Places;
 use std::path::PathBuf;
 use workers::on_all;
 
-/// Most nodes, and most processors a node.
-const MOST: u16 = 64;
+/// Most processors a node, and of a cluster.
+const PROCESSORS_MAX: [u16; 2] = [64, 4096];
 
 /// What to simulate.
 #[derive(Clone, Debug)]
@@ -292,11 +293,13 @@ fn shapes(words: &[String], machine: &Machine) -> Result<Vec<(u16, u16)>, Failur
         return Ok(vec![(machine.nodes() as u16, machine.shape.cores[0])]);
     }
     let shape = |word: &String| {
-        let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST).contains(n));
-        let shape = word.split_once('x').and_then(|(nodes, each)| Some((number(nodes)?, number(each)?)));
-        shape.ok_or_else(|| {
+        let number = |text: &str, most: u16| text.parse().ok().filter(|n| (1..=most).contains(n));
+        let [each, all] = PROCESSORS_MAX;
+        let shape =
+            word.split_once('x').and_then(|(n, of)| Some((number(n, MAX_NODES as u16)?, number(of, each)?)));
+        shape.filter(|(nodes, of)| u32::from(*nodes) * u32::from(*of) <= all.into()).ok_or_else(|| {
             Failure::usage(format!(
-                "--nodes: '{word}' is not nodes x processors of each, such as 4x4, at most {MOST}x{MOST}"
+                "--nodes: '{word}' is not nodes x processors of each, such as 4x4, at most {MAX_NODES} nodes, {each} processors each and {all} in all"
             ))
         })
     };

@@ -121,6 +121,41 @@ fn programs_without_races_read_what_was_written_last() {
     assert!(read > 10_000 && fetched > 1000, "{read} {fetched}");
 }
 
+/// Each thread writes a page of its own and reads its neighbour's behind a barrier.
+fn neighbours(threads: u32, rounds: u32) -> DatasetReader {
+    let mut b = Builder::new(threads);
+    let page = |t: u32| SHARED + 4096 * u64::from(t % threads);
+    for _ in 0..rounds {
+        (0..threads).for_each(|t| _ = b.write(t, page(t)));
+        b.barrier(BARRIER, 0..threads);
+        (0..threads).for_each(|t| _ = b.read(t, page(t + 1)));
+        b.barrier(BARRIER, 0..threads);
+    }
+    b.open().expect("valid")
+}
+
+#[test]
+fn more_nodes_than_a_live_cluster_has_see_what_was_written_last() {
+    let (nodes, rounds) = (100, 3);
+    let data = neighbours(nodes, rounds);
+    let machine = machine("svm-achievable", (nodes as usize, 1));
+    for step in steps::ALL {
+        let question =
+            Question { machine: &machine, map: None, options: Options::default(), checks: true, faults: None };
+        let row = run(&question.bind(&data, Few).expect("binds"), step, || Few).expect("runs");
+        assert_eq!((row.stale, row.nodes), (Some(0), nodes), "{}", step.name);
+        let (n, barriers) = (u64::from(nodes), 2 * u64::from(rounds));
+        assert_eq!(row.counts.fetches, n * u64::from(rounds), "{}", step.name);
+        // A vector with each page, to each node behind a barrier, and to the node that opens it.
+        let of_barriers = row.counts.vectors - row.counts.fetches - row.counts.retries;
+        assert!((barriers * (n - 1)..=barriers * n).contains(&of_barriers), "{}: {of_barriers}", step.name);
+        // All learn of each page that was written; in base some are told twice.
+        let told = n * (n - 1) * u64::from(rounds);
+        assert!((told..=told + told / 50).contains(&row.counts.notices), "{}: {}", step.name, row.counts.notices);
+        assert_eq!(row.own_bytes(), 8 * (row.counts.notices + n * row.counts.vectors));
+    }
+}
+
 /// One thread writes again what the other has read, and nothing orders them.
 #[test]
 fn a_data_race_is_seen() {

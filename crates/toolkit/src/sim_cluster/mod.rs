@@ -30,6 +30,9 @@ use workers::on_all;
 /// Most processors a node, and of a cluster.
 const PROCESSORS_MAX: [u16; 2] = [64, 4096];
 
+/// Nodes above which there is one run at a time: a thousand take some gigabytes.
+const ALONE_ABOVE: u16 = 256;
+
 /// What to simulate.
 #[derive(Clone, Debug)]
 pub struct SimClusterRequest {
@@ -163,6 +166,7 @@ impl Asked {
         let source = || Source::new(reader, request.gaps);
         let (each, count) = (self.each(), shapes.len() * steps.len() * self.each());
         let jobs = shapes.len() + count;
+        let workers = if shapes.iter().any(|s| s.0 > ALONE_ABOVE) { 1 } else { workers };
         let bind = |source: &mut Source<'_>, n: usize| {
             let mut machine = self.machine.clone();
             machine.shape.cores = vec![shapes[n].1; shapes[n].0.into()];

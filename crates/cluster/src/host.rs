@@ -41,6 +41,16 @@ impl<T> Future for Answer<T> {
     }
 }
 
+/// Over when the task is polled again.
+async fn again() {
+    let mut is_polled = false;
+    std::future::poll_fn(move |_| match std::mem::replace(&mut is_polled, true) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
+}
+
 /// An operation of the protocol as a task of a processor.
 pub(crate) fn task(world: &Rc<World>, processor: u32, operation: Operation) -> Task {
     let mut host = Thread::new(world.clone(), processor);
@@ -80,6 +90,7 @@ impl Thread {
         if to == self.me {
             return look(&self.world, self.node());
         }
+        self.room(to).await;
         let slot = Rc::new(RefCell::new(None));
         let (answer, task) = (Answer(slot.clone()), self.world.current.get());
         self.world.ask((self.me, to), (REQUEST_BYTES, is_ordered), move |world| {
@@ -102,6 +113,13 @@ impl Thread {
         match is_joined {
             true => self.world.join(self.me, to, bytes, act),
             false => self.world.deposit(self.me, to, bytes, act),
+        }
+    }
+
+    /// Waits until the queue of this node's interface has room for a message to another one.
+    async fn room(&self, to: NodeId) {
+        while to != self.me && self.world.is_full(self.me) {
+            again().await;
         }
     }
 
@@ -221,12 +239,7 @@ impl Host for Thread {
 
     async fn protected(&self) {
         self.world.goes_on_after_losses();
-        let mut is_polled = false;
-        std::future::poll_fn(move |_| match std::mem::replace(&mut is_polled, true) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        })
-        .await;
+        again().await;
     }
 
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
@@ -235,6 +248,7 @@ impl Host for Thread {
         into.copy_from_slice(&self.asked(node, (WORD_BYTES * into.len() as u64, false), look).await);
     }
     async fn put(&self, node: NodeId, word: usize, values: &[u64], wake: Wake) {
+        self.room(node).await;
         let (values, bytes) = (values.to_vec(), WORD_BYTES * values.len() as u64);
         let is_joined = wake == Wake::Nobody && self.is_of_message(word);
         self.change(node, bytes, is_joined, move |world, n| {
@@ -281,6 +295,7 @@ impl Host for Thread {
         }
     }
     async fn put_page(&self, node: NodeId, page: PageId) {
+        self.room(node).await;
         let bytes = self.node().cluster.page_words as u64 * WORD_BYTES;
         let contents = self.world.contents.as_ref().map(|c| c.page(self.me.index(), page));
         self.change(node, bytes, true, move |world, n| {
@@ -290,6 +305,7 @@ impl Host for Thread {
         });
     }
     async fn put_run(&self, node: NodeId, page: PageId, first_word: usize, run: &[(u64, u64)]) {
+        self.room(node).await;
         let bytes = run.iter().map(|(_, mask)| u64::from(mask.count_ones() / 8)).sum();
         let first = first_word as u64 * WORD_BYTES / self.world.net.line_bytes;
         let last = (first_word + run.len() - 1) as u64 * WORD_BYTES / self.world.net.line_bytes;
@@ -303,6 +319,7 @@ impl Host for Thread {
         });
     }
     async fn interrupt(&self, node: NodeId, why: Interrupt) {
+        self.room(node).await;
         let interrupt = move |world: &Rc<World>, _: &Node| world.interrupt(node, why);
         self.change(node, 0, false, interrupt);
     }

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** pure; the protocol sees neither clock nor network, and the same recording, machine and options give the same times everywhere.
 //!
-//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `words` (a node's memory), `contents` (to check by), `faults` (what goes wrong), `world` (tasks), `interrupts`, `messages`,
+//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `words` (a node's memory), `contents` (to check by), `faults` (what goes wrong), `world` (tasks), `interrupts`, `messages` (when they leave, and room for them),
 //! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], `phases`, [`run`], [`WhatIf`] (clusters of which one thing is another one), `sequential` (one processor).
 #![forbid(unsafe_code)]
 

@@ -16,11 +16,16 @@ impl World {
         leaves[pair]
     }
 
-    /// The packets of a message begin their ways at a time; `action` happens when the last one has come.
-    fn send(&self, time: u64, pair: (NodeId, NodeId), paths: Vec<Path>, action: Action) {
+    /// The packets of a message of so many bytes begin their ways at a time; `action` happens when the last one has come.
+    fn send(&self, time: u64, pair: (NodeId, NodeId), (paths, bytes): (Vec<Path>, u64), action: Action) {
+        self.queues(pair.0, bytes);
+        let action: Action = Box::new(move |world| {
+            world.has_come(pair.0, bytes);
+            action(world);
+        });
         if self.faults.is_some() {
             // What happens to them depends on those of their pair before them.
-            return self.after(time, Box::new(move |world| world.send_with_faults(pair, &paths, action)));
+            return self.after(time, Box::new(move |world| world.send_with_faults(pair, (&paths, bytes), action)));
         }
         let (last, mut action) = (paths.len() - 1, Some(action));
         for (n, path) in paths.into_iter().enumerate() {
@@ -28,7 +33,12 @@ impl World {
         }
     }
     /// As [`World::send`], now. A message of which a packet is given up has no effect.
-    fn send_with_faults(&self, (from, to): (NodeId, NodeId), paths: &[Path], action: Action) {
+    fn send_with_faults(
+        self: &Rc<World>,
+        (from, to): (NodeId, NodeId),
+        (paths, bytes): (&[Path], u64),
+        action: Action,
+    ) {
         let Some(injector) = &self.faults else { return };
         let (last, mut action) = (paths.len() - 1, Some(action));
         for (n, path) in paths.iter().enumerate() {
@@ -38,9 +48,39 @@ impl World {
             }
             match leaving.comes {
                 Some(time) => self.call(time, *path, if n == last { action.take() } else { None }),
-                None => action = None,
+                None => {
+                    if action.take().is_some() {
+                        self.has_come(from, bytes);
+                    }
+                }
             }
         }
+    }
+
+    /// The interface of a node has more to send.
+    fn queues(&self, node: NodeId, bytes: u64) {
+        let node = &self.nodes[node.index()];
+        node.queued.set(node.queued.get() + bytes);
+        let most = &mut node.counts.borrow_mut().queued;
+        *most = (*most).max(node.queued.get());
+    }
+    /// A message has come, or is given up: there is room for others.
+    fn has_come(self: &Rc<World>, from: NodeId, bytes: u64) {
+        let node = &self.nodes[from.index()];
+        node.queued.set(node.queued.get() - bytes);
+        if node.queued.get() < self.net.queue_bytes {
+            std::mem::take(&mut *node.stalled.borrow_mut()).into_iter().for_each(|task| self.wake(task));
+        }
+    }
+    /// Whether the queue of a node's interface is full, so that the task that is polled must wait. What begins a message does.
+    pub(crate) fn is_full(&self, from: NodeId) -> bool {
+        let (node, most) = (&self.nodes[from.index()], self.net.queue_bytes);
+        let is_full = most > 0 && node.queued.get() >= most && self.joined.borrow().is_none();
+        if is_full {
+            node.stalled.borrow_mut().push(self.current.get());
+            node.counts.borrow_mut().stalls += 1;
+        }
+        is_full
     }
 
     /// Deposits bytes at another node, where `action` happens when all of them have come.
@@ -48,7 +88,7 @@ impl World {
         let (bytes, action) = self.with_joined(to, bytes, action);
         let time = self.leaving(from, to);
         self.nodes[from.index()].counts.borrow_mut().sent(bytes);
-        self.send(time, (from, to), self.fabric.deposit(from.0, to.0, bytes).collect(), action);
+        self.send(time, (from, to), (self.fabric.deposit(from.0, to.0, bytes).collect(), bytes), action);
     }
     /// As [`World::deposit`], with what the same task sends to that node next, in one message.
     pub(crate) fn join(&self, from: NodeId, to: NodeId, bytes: u64, action: Action) {
@@ -92,7 +132,8 @@ impl World {
         let act: Action = Box::new(move |world| {
             let (bytes, answer) = action(world);
             world.nodes[to.index()].counts.borrow_mut().bytes += bytes;
-            world.send(world.now.get(), (to, from), world.fabric.answer(to.0, from.0, bytes).collect(), answer);
+            let packets = world.fabric.answer(to.0, from.0, bytes).collect();
+            world.send(world.now.get(), (to, from), (packets, bytes), answer);
         });
         if is_ordered {
             return self.deposit(from, to, bytes, act);
@@ -100,6 +141,6 @@ impl World {
         self.flush();
         let time = self.leaving(from, to);
         self.nodes[from.index()].counts.borrow_mut().sent(bytes);
-        self.send(time, (from, to), vec![self.fabric.request(from.0, to.0, bytes)], act);
+        self.send(time, (from, to), (vec![self.fabric.request(from.0, to.0, bytes)], bytes), act);
     }
 }

@@ -34,6 +34,10 @@ pub struct Counts {
     pub messages: u64,
     /// Bytes in them, without headers.
     pub bytes: u64,
+    /// Times that a host found the queue of its network interface full and waited.
+    pub stalls: u64,
+    /// Most bytes that the interface of a node had sent, or was to send, and that had not come.
+    pub queued: u64,
 }
 
 impl Counts {
@@ -72,8 +76,10 @@ impl Counts {
             (&mut self.protections, o.protections),
             (&mut self.messages, o.messages),
             (&mut self.bytes, o.bytes),
+            (&mut self.stalls, o.stalls),
         ];
         pairs.into_iter().for_each(|(to, more)| *to += more);
+        self.queued = self.queued.max(o.queued);
     }
 }
 

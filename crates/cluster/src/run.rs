@@ -189,6 +189,7 @@ fn run_boxed<'g>(
         migrate: has(Named::Migrate),
         sorted: has(Named::Sorted),
         tickets: has(Named::Tickets),
+        tree: has(Named::Tree),
         extra: 0,
     };
     cluster.inbox = cluster.least_inbox();

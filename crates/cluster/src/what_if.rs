@@ -86,13 +86,15 @@ pub enum Named {
     Tickets,
     /// Homes move to nodes that alone write.
     Migrate,
+    /// Nodes tell each other by a tree that a barrier is open.
+    Tree,
 }
 
 /// Pages that come with one: the study's choice (section 1.5.1).
 pub(crate) const PREFETCH: u8 = 4;
 
 /// Names of counterfactuals that are no parameter's, and what they mean.
-pub const NAMED: [(&str, &str, Named); 8] = [
+pub const NAMED: [(&str, &str, Named); 9] = [
     ("local-faults", "pages of other nodes are there when they are touched", Named::LocalFaults),
     ("no-protect", "pages are protected in no time", Named::NoProtect),
     ("no-diffs", "twins and diffs are made and applied in no time", Named::NoDiffs),
@@ -101,6 +103,7 @@ pub const NAMED: [(&str, &str, Named); 8] = [
     ("sorted", "pages that notices name are given up in the order of pages", Named::Sorted),
     ("tickets", "threads of a node have a lock in the order in which they asked for it", Named::Tickets),
     ("migrate", "the home of a page that one node alone writes moves there", Named::Migrate),
+    ("tree", "nodes tell each other by a tree that a barrier is open, four each", Named::Tree),
 ];
 
 /// What is another one.
@@ -180,7 +183,7 @@ impl WhatIf {
             WhatIf::Named(Named::LocalFaults) => step.pages = Pages::Fetched,
             WhatIf::Named(Named::RoundRobin) => net.round_robin = true,
             // Options of the protocol: `run` says them to the nodes.
-            WhatIf::Named(Named::Prefetch | Named::Sorted | Named::Tickets | Named::Migrate) => {}
+            WhatIf::Named(Named::Prefetch | Named::Sorted | Named::Tickets | Named::Migrate | Named::Tree) => {}
         }
     }
 }

@@ -76,6 +76,10 @@ pub(crate) struct Node {
     pub(crate) counts: RefCell<Counts>,
     pub(crate) interrupts: RefCell<Interrupts>,
     pub(crate) work: RefCell<Work>,
+    /// Bytes that its interface is to send or has sent, and that have not come.
+    pub(crate) queued: Cell<u64>,
+    /// Tasks that wait for room there.
+    pub(crate) stalled: RefCell<Vec<usize>>,
     /// What happened to each page to which something did.
     pub(crate) of_pages: RefCell<HashMap<u32, AtNode>>,
     /// When calls that protect pages are over.
@@ -177,6 +181,8 @@ impl World {
                 counts: RefCell::default(),
                 interrupts: RefCell::default(),
                 work: RefCell::default(),
+                queued: Cell::new(0),
+                stalled: RefCell::default(),
                 of_pages: RefCell::default(),
                 protecting: RefCell::default(),
                 turn: Cell::new(0),

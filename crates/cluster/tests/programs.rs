@@ -142,8 +142,12 @@ fn more_nodes_than_a_live_cluster_has_see_what_was_written_last() {
     for step in steps::ALL {
         let question =
             Question { machine: &machine, map: None, options: Options::default(), checks: true, faults: None };
-        let row = run(&question.bind(&data, Few).expect("binds"), step, || Few).expect("runs");
+        let bound = question.bind(&data, Few).expect("binds");
+        let row = run(&bound, step, || Few).expect("runs");
         assert_eq!((row.stale, row.nodes), (Some(0), nodes), "{}", step.name);
+        let tree = run(&bound.with(&["tree".parse().expect("known")]), step, || Few).expect("runs");
+        assert_eq!((tree.stale, tree.counts.fetches), (Some(0), row.counts.fetches), "{}", step.name);
+        assert!(tree.barrier < row.barrier, "{}: {} of {}", step.name, tree.barrier, row.barrier);
         let (n, barriers) = (u64::from(nodes), 2 * u64::from(rounds));
         assert_eq!(row.counts.fetches, n * u64::from(rounds), "{}", step.name);
         // A vector with each page, to each node behind a barrier, and to the node that opens it.

@@ -1,5 +1,6 @@
 //! Barriers of all threads of the cluster. The last thread of each node to come is its leader: it tells the manager what the node wrote, and
 //! applies what the others did.
+use crate::cluster::Cluster;
 use crate::host::{Host, Wake};
 use crate::memory::region;
 use crate::vector::Vector;
@@ -21,6 +22,9 @@ pub async fn wait<H: Host>(host: &H, slot: u32) {
     let opened = word(host.layout().grant(slot));
     wait::until(host, || opened.load(Ordering::Acquire) >= round).await;
     let all = Vector::here(host, host.layout().came(slot));
+    for node in behind(host.cluster(), slot) {
+        tell(host, node, (slot, round), &all).await;
+    }
     wait::lock(host).await;
     interval::apply(host, &all).await;
     migrate::follow(host).await;
@@ -53,7 +57,7 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
     let all = u64::from(cluster.nodes) * round;
     if !notices::with_lock(host) {
         if there == all {
-            open(host, slot, &Vector::at(host, manager, layout.leaving(slot)).await).await;
+            open(host, (slot, round), &Vector::at(host, manager, layout.leaving(slot)).await).await;
         }
     } else if manager == me {
         // Notices of all nodes are here, so nobody else could hand them on.
@@ -68,19 +72,39 @@ async fn arrive<H: Host>(host: &H, slot: u32, round: u64) {
             has.set(node, vector.get(node));
             notices::put_notices_between(host, node, &has, &vector).await;
         }
-        open(host, slot, &vector).await;
+        open(host, (slot, round), &vector).await;
     }
 }
 
-/// Opens the barrier for all nodes.
-async fn open<H: Host>(host: &H, slot: u32, vector: &Vector) {
-    let layout = host.layout();
+/// Nodes that one of a tree tells.
+const BRANCHES: usize = 4;
+
+/// Nodes that this one tells that the barrier is open, where that goes by a tree, of which the manager is the root.
+fn behind(cluster: &Cluster, slot: u32) -> impl Iterator<Item = NodeId> + use<> {
+    let (nodes, root) = (usize::from(cluster.nodes), cluster.manager(slot).index());
+    let first = BRANCHES * ((cluster.me.index() + nodes - root) % nodes) + 1;
+    let places = if cluster.tree { first..nodes.min(first + BRANCHES) } else { 0..0 };
+    places.map(move |place| NodeId(((root + place) % nodes) as u16))
+}
+
+/// Tells a node that the barrier is open, and does not wait until it knows.
+async fn tell<H: Host>(host: &H, node: NodeId, (slot, round): (u32, u64), vector: &Vector) {
+    vector.put(host, node, host.layout().came(slot)).await;
+    host.put(node, host.layout().grant(slot), &[round], Wake::All).await;
+}
+
+/// Opens the barrier for all nodes, or for the first of the tree.
+async fn open<H: Host>(host: &H, (slot, round): (u32, u64), vector: &Vector) {
+    let (cluster, layout) = (host.cluster(), host.layout());
+    if cluster.tree {
+        return tell(host, cluster.manager(slot), (slot, round), vector).await;
+    }
     let open = |node: NodeId| async move {
         vector.put(host, node, layout.came(slot)).await;
         host.fetch_add(node, layout.grant(slot), 1, Wake::All).await;
     };
-    for node in host.cluster().others() {
+    for node in cluster.others() {
         open(node).await;
     }
-    open(host.cluster().me).await;
+    open(cluster.me).await;
 }

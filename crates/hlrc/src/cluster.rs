@@ -59,6 +59,8 @@ pub struct Cluster {
     pub sorted: bool,
     /// Whether threads of a node have a lock in the order in which they asked for it.
     pub tickets: bool,
+    /// Whether nodes tell each other by a tree that a barrier of all is open, and not one of them all others.
+    pub tree: bool,
     /// Words at the end of a region that the host uses for itself.
     pub extra: u32,
 }
@@ -347,6 +349,7 @@ mod tests {
             migrate: false,
             sorted: false,
             tickets: false,
+            tree: false,
             extra: 0,
         };
         let l = cluster.layout();
@@ -403,6 +406,7 @@ mod tests {
             migrate: false,
             sorted: false,
             tickets: false,
+            tree: false,
             extra: 0,
         };
         let homes: Vec<u16> = (0..6).map(|p| cluster.fixed_home(PageId(p)).expect("a rule").0).collect();

@@ -50,6 +50,8 @@ pub struct Job {
     pub sorted: bool,
     /// Whether threads of a node have a lock in the order in which they asked for it.
     pub tickets: bool,
+    /// Whether nodes tell each other by a tree that a barrier is open.
+    pub tree: bool,
     /// Whether threads are bound to processors, and each node's heap lies near its own.
     pub pin: bool,
     /// Homes of pages.
@@ -116,6 +118,7 @@ impl Job {
             migrate: self.migrate,
             sorted: self.sorted,
             tickets: self.tickets,
+            tree: self.tree,
             extra: 0,
         };
         cluster.extra = u32::try_from(Profile::words(&cluster)).unwrap_or(u32::MAX);
@@ -190,6 +193,7 @@ impl Job {
             migrate: is_yes(find("migrate")?).ok_or_else(bad("migrate"))?,
             sorted: is_yes(find("sorted")?).ok_or_else(bad("sorted"))?,
             tickets: is_yes(find("tickets")?).ok_or_else(bad("tickets"))?,
+            tree: is_yes(find("tree")?).ok_or_else(bad("tree"))?,
             pin: is_yes(find("pin")?).ok_or_else(bad("pin"))?,
             prefetch: number(find("prefetch")?).ok_or_else(bad("prefetch"))?,
             heap_bytes: number(find("heap")?).ok_or_else(bad("heap"))?,
@@ -233,7 +237,8 @@ impl fmt::Display for Job {
         write!(f, "heap={} page={} ", self.heap_bytes, self.page_bytes)?;
         let yes = |is: bool| if is { "yes" } else { "no" };
         write!(f, "exclusive={} prefetch={} migrate={} ", yes(self.exclusive), self.prefetch, yes(self.migrate))?;
-        write!(f, "sorted={} tickets={} pin={} ", yes(self.sorted), yes(self.tickets), yes(self.pin))?;
+        write!(f, "sorted={} tickets={} tree={} ", yes(self.sorted), yes(self.tickets), yes(self.tree))?;
+        write!(f, "pin={} ", yes(self.pin))?;
         write!(f, "interrupts={} ", self.stopped.name())?;
         write!(f, "heaps={} regions={}", list(&self.heaps), list(&self.regions))?;
         self.secret.map_or(Ok(()), |secret| write!(f, " secret={secret}"))?;
@@ -333,6 +338,7 @@ mod tests {
             migrate: true,
             sorted: true,
             tickets: false,
+            tree: true,
             pin: true,
             heaps: vec![3, 5],
             regions: vec![4, 6],
@@ -418,7 +424,7 @@ mod tests {
         refused("secret=7", "secret=-7", "its secret");
         refused("journals=11,12", "journals=11,x", "its journals");
         refused("journals=11,12", "journals=11", "a journal for each");
-        for option in ["migrate=yes", "sorted=yes", "tickets=no", "pin=yes"] {
+        for option in ["migrate=yes", "sorted=yes", "tickets=no", "tree=yes", "pin=yes"] {
             let (name, _) = option.split_once('=').expect("a pair");
             refused(option, &format!("{name}=1"), &format!("its {name}"));
         }

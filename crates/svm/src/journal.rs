@@ -18,7 +18,7 @@ const MAGIC: u64 = u64::from_ne_bytes(*b"hnsvmj2\n");
 /// Words of the header: a page of any system but for those with larger ones, which map from 0 as well.
 const HEADER: usize = 512;
 /// Words of the header before the tapes' own.
-const FIXED: usize = 20;
+const FIXED: usize = 21;
 /// Words of the header for each tape.
 const OF_TAPE: usize = 4;
 /// Words of a record.
@@ -83,6 +83,7 @@ fn header(cluster: &Cluster, tapes: &[TapeAt]) -> Vec<u8> {
         cluster.migrate.into(),
         cluster.sorted.into(),
         cluster.tickets.into(),
+        cluster.tree.into(),
         cluster.step.notices as u64,
         cluster.step.intervals as u64,
     ];
@@ -171,8 +172,8 @@ fn parsed(words: &[u64], file_bytes: u64) -> Result<(Cluster, Vec<TapeAt>), Stri
     };
     let most = u64::from(u32::MAX);
     let step = steps::ALL[number(6, 0, steps::ALL.len() as u64 - 1)? as usize];
-    let notices = Notices::ALL[number(18, 0, Notices::ALL.len() as u64 - 1)? as usize];
-    let intervals = Intervals::ALL[number(19, 0, Intervals::ALL.len() as u64 - 1)? as usize];
+    let notices = Notices::ALL[number(19, 0, Notices::ALL.len() as u64 - 1)? as usize];
+    let intervals = Intervals::ALL[number(20, 0, Intervals::ALL.len() as u64 - 1)? as usize];
     let step = step.with(Some(notices), Some(intervals))?;
     let nodes = number(2, 1, homenode_hlrc::MAX_LIVE_NODES as u64)?;
     let cluster = Cluster {
@@ -192,6 +193,7 @@ fn parsed(words: &[u64], file_bytes: u64) -> Result<(Cluster, Vec<TapeAt>), Stri
         migrate: number(15, 0, 1)? == 1,
         sorted: number(16, 0, 1)? == 1,
         tickets: number(17, 0, 1)? == 1,
+        tree: number(18, 0, 1)? == 1,
         extra: number(12, 0, most)? as u32,
     };
     if cluster.inbox < cluster.least_inbox() {
@@ -301,7 +303,7 @@ mod tests {
     use crate::job::Job;
 
     fn cluster() -> Cluster {
-        let text = "svm-1 nodes=2 threads=2 step=rf notices=with-lock intervals=lazy transport=shm homes=round-robin heap=1048576 page=4096 exclusive=yes prefetch=2 migrate=yes sorted=yes tickets=yes pin=no \
+        let text = "svm-1 nodes=2 threads=2 step=rf notices=with-lock intervals=lazy transport=shm homes=round-robin heap=1048576 page=4096 exclusive=yes prefetch=2 migrate=yes sorted=yes tickets=yes tree=no pin=no \
                     interrupts=first heaps=3,4 regions=5,6";
         Job::parse(text).expect("a job").cluster(NodeId(1), false)
     }

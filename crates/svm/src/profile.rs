@@ -223,6 +223,7 @@ mod tests {
             migrate: false,
             sorted: false,
             tickets: false,
+            tree: false,
             extra: 0,
         };
         cluster.extra = Profile::words(&cluster) as u32;

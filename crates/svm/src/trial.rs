@@ -85,6 +85,7 @@ pub(crate) fn layout(spec: &'static Spec, nodes: u16) -> Layout {
         migrate: false,
         sorted: false,
         tickets: false,
+        tree: false,
         pin: false,
         heaps: Vec::new(),
         regions: Vec::new(),

@@ -46,6 +46,8 @@ pub struct SvmRequest {
     pub migrate: bool,
     /// Whether pages that notices name are given up in the order of pages.
     pub sorted: bool,
+    /// Whether nodes tell each other by a tree that a barrier is open.
+    pub tree: bool,
     /// Locks among the threads of a node: `test-and-set`, `ticket`.
     pub node_locks: String,
     /// Whether threads are bound to processors, and each node's heap lies near its own.
@@ -82,6 +84,7 @@ impl Default for SvmRequest {
             prefetch: 0,
             migrate: false,
             sorted: false,
+            tree: false,
             node_locks: "test-and-set".to_owned(),
             pin: false,
             journals: None,
@@ -153,6 +156,7 @@ impl SvmRequest {
             migrate: self.migrate,
             sorted: self.sorted,
             tickets: self.tickets()?,
+            tree: self.tree,
             pin: self.pin,
             heaps: Vec::new(),
             regions: Vec::new(),
@@ -177,6 +181,7 @@ impl SvmRequest {
             (self.exclusive, "--exclusive"),
             (self.migrate, "--migrate"),
             (self.sorted, "--sorted"),
+            (self.tree, "--tree"),
             (self.pin, "--pin"),
         ];
         let values = [

@@ -138,6 +138,9 @@ pub(crate) struct SvmRun {
     /// Give up pages that other nodes wrote in the order of pages, for all writers together: one call protects those that follow one another.
     #[arg(long)]
     pub(crate) sorted: bool,
+    /// Nodes tell each other by a tree that a barrier is open, four each; else the last one to come tells all others.
+    #[arg(long)]
+    pub(crate) tree: bool,
     /// Who of a node's threads has a lock next: test-and-set (who looks first), ticket (who asked first).
     #[arg(long, value_name = "KIND", default_value = "test-and-set", value_parser = ["test-and-set", "ticket"])]
     pub(crate) node_locks: String,

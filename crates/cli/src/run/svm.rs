@@ -53,6 +53,7 @@ fn run(a: SvmRun, quiet: bool) -> Done {
         prefetch: a.prefetch,
         migrate: a.migrate,
         sorted: a.sorted,
+        tree: a.tree,
         node_locks: a.node_locks,
         pin: a.pin,
         journals: a.journal,

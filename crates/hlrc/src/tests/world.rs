@@ -97,6 +97,8 @@ pub(crate) struct Shape {
     pub(crate) sorted: bool,
     /// Whether locks have tickets.
     pub(crate) tickets: bool,
+    /// Whether barriers open by a tree.
+    pub(crate) tree: bool,
     pub(crate) slots: u32,
     /// Whether operations write journals.
     pub(crate) noted: bool,
@@ -129,6 +131,7 @@ impl World {
                 migrate: shape.migrate,
                 sorted: shape.sorted,
                 tickets: shape.tickets,
+                tree: shape.tree,
                 extra: 0,
             };
             cluster.inbox = cluster.least_inbox();

@@ -17,6 +17,7 @@ fn network() -> Network {
         packet_bytes: 240,
         header_bytes: 16,
         piece_bytes: 0,
+        queue_bytes: 0,
         host_overhead: rdma100::cycles(50),
         occupancy: rdma100::cycles(2),
         ..rdma100::network()

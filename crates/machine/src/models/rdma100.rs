@@ -42,6 +42,7 @@ pub(super) fn network() -> Network {
         packet_bytes: 4096,
         header_bytes: 30,
         piece_bytes: 256,
+        queue_bytes: 0,
         fetch_whole: false,
         host_overhead: cycles(100),
         occupancy: cycles(10),

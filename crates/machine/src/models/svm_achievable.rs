@@ -29,6 +29,7 @@ pub(super) fn network() -> Network {
         latency: 0,
         packet_bytes: 4096,
         piece_bytes: 32,
+        queue_bytes: 1 << 20,
         fetch_whole: false,
         header_bytes: 16,
         host_overhead: 600,

@@ -20,6 +20,7 @@ fn network() -> Network {
         l1_bytes: 32 << 10,
         l2_bytes: 4 << 20,
         piece_bytes: 64,
+        queue_bytes: 0,
         bus: 2600,
         io: 1950,
         link: 0,

@@ -15,6 +15,7 @@ pub(super) fn network() -> Network {
         packet_bytes: 4096,
         header_bytes: 234,
         piece_bytes: 0,
+        queue_bytes: 0,
         host_overhead: rdma100::cycles(5_000),
         occupancy: rdma100::cycles(1_000),
         interrupt: rdma100::cycles(15_700),

@@ -47,6 +47,9 @@ pub struct Network {
     /// Bytes of a packet that a bus or link hands on while the rest follows (cut-through); 0: all of them (store and forward).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub piece_bytes: u64,
+    /// Bytes that a network interface holds of what its host has sent and what has not come, before the host stands still; 0: any number.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queue_bytes: u64,
     /// Whether a network interface that answers a fetch has all of a packet before it sends it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fetch_whole: bool,
@@ -171,6 +174,10 @@ impl Network {
         if self.piece_bytes > self.packet_bytes {
             let allowed = format!("at most network.packet_bytes, {}", self.packet_bytes);
             return Err(reject("network.piece_bytes", self.piece_bytes, allowed));
+        }
+        let least = self.packet_bytes + self.header_bytes;
+        if self.queue_bytes != 0 && !(least..=1 << 40).contains(&self.queue_bytes) {
+            return Err(reject("network.queue_bytes", self.queue_bytes, format!("0, or a packet of {least} to 1099511627776")));
         }
         if !(8..=1 << 20).contains(&self.packet_bytes) || self.header_bytes > 1 << 12 {
             let value = format!("{} and {}", self.packet_bytes, self.header_bytes);

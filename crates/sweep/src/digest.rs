@@ -49,6 +49,13 @@ pub(crate) fn study(study: &Study, traces: &[(String, String)]) -> String {
     if !protocols.is_empty() {
         let _ = writeln!(text, "protocols {protocols:?} {}", study.counters);
     }
+    for set in &study.clusters {
+        let machines: Vec<String> = set.machines.iter().map(homenode_machine::Machine::to_toml).collect();
+        let steps: Vec<&str> = set.steps.iter().map(|s| s.name).collect();
+        let words: Vec<String> = set.what_ifs.iter().map(ToString::to_string).collect();
+        let axes: Vec<_> = set.axes.iter().map(|(p, values)| (p.name, values)).collect();
+        let _ = writeln!(text, "cluster {machines:?} {:?} {steps:?} {words:?} {axes:?} {:?}", set.shapes, set.vary);
+    }
     if !study.realign.is_empty() {
         let names: Vec<String> = study.realign.iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "realign {names:?}");

@@ -12,7 +12,9 @@ mod wrong;
 use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
 use doc::{Change, Compared, RowDoc, SIM_CLUSTER_SCHEMA};
-use homenode_cluster::{Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Question, Row, WhatIf, run};
+use homenode_cluster::{
+    Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Question, Row, Shape, WhatIf, run, shape, shaped,
+};
 use homenode_command::dataset::{Opened, open};
 use homenode_command::gaps::{Known, Source};
 use homenode_command::{Failure, Progress, machine};
@@ -20,14 +22,10 @@ use homenode_hlrc::steps::{self, Step};
 use homenode_machine::{Machine, MapRule};
 use homenode_sim::names::NameTable;
 use homenode_timed::engine::{Options, TimedError};
-use homenode_trace::order::Granted;
-use homenode_trace::{DatasetReader, Event, EventKind};
+use homenode_trace::DatasetReader;
 use objects::Places;
 use std::path::PathBuf;
 use workers::on_all;
-
-/// Most nodes, and most processors a node.
-const MOST: u16 = 64;
 
 /// What to simulate.
 #[derive(Clone, Debug)]
@@ -107,7 +105,7 @@ pub fn sim_cluster_on(
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
-        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).chain(unordered(&reader)).collect(),
+        notes: notes(&reader, known, recorded).into_iter().chain(homenode_cluster::notes(&reader)).collect(),
         compare: request.compare.clone(),
         rows,
     })
@@ -117,7 +115,7 @@ pub fn sim_cluster_on(
 struct Asked {
     steps: Vec<&'static Step>,
     machine: Machine,
-    shapes: Vec<(u16, u16)>,
+    shapes: Vec<Shape>,
     map: Option<MapRule>,
     changes: Vec<Change>,
     faults: Option<Faults>,
@@ -163,8 +161,7 @@ impl Asked {
         let (each, count) = (self.each(), shapes.len() * steps.len() * self.each());
         let jobs = shapes.len() + count;
         let bind = |source: &mut Source<'_>, n: usize| {
-            let mut machine = self.machine.clone();
-            machine.shape.cores = vec![shapes[n].1; shapes[n].0.into()];
+            let machine = shaped(&self.machine, shapes[n]);
             let options = Options { phase: request.phase.clone(), ..Options::default() };
             let (machine, map, checks, faults) = (&machine, map.clone(), request.checks, self.faults);
             Question { machine, map, options, checks, faults }.bind(reader, source.run()).map_err(failure)
@@ -185,7 +182,7 @@ impl Asked {
 
 /// What `--what-if` takes, in words.
 pub fn what_ifs_help() -> String {
-    let parameters: Vec<&str> = PARAMETERS.iter().map(|p| p.name).collect();
+    let parameters: Vec<String> = PARAMETERS.iter().map(|p| format!("{} ({})", p.name, p.summary)).collect();
     let named: Vec<String> = NAMED.iter().map(|(name, what, _)| format!("{name} ({what})")).collect();
     format!(
         "Counterfactuals, a row each: a parameter with a value or a factor (interrupts=0, io=4x; {}), or {}.",
@@ -205,30 +202,6 @@ pub fn faults_help() -> String {
         kinds(false),
         kinds(true)
     )
-}
-
-/// Whether nothing in a recording orders its threads.
-fn unordered(reader: &DatasetReader) -> Option<String> {
-    let orders = |e: &Event| matches!(e.kind, EventKind::Acquire { .. } | EventKind::AcqRel { .. });
-    let is_alone = !reader.events().iter().any(|e| orders(&e)) && reader.threads() > 1;
-    is_alone.then(|| {
-        "the recording has no synchronisation: nodes never learn of each other's writes, so a page is fetched once at most".to_owned()
-    })
-}
-
-/// Synchronisation by which nodes learn nothing of each other.
-fn unseen(reader: &DatasetReader) -> Option<String> {
-    let granted = Granted::default();
-    let is_unseen = |e: &Event| {
-        let acquires = matches!(e.kind, EventKind::Acquire { .. } | EventKind::AcqRel { .. });
-        acquires && granted.object(reader.shared(), reader.address_space(e.thread), e).is_none()
-    };
-    let count = reader.events().iter().filter(|e| is_unseen(e)).count();
-    (count > 0).then(|| {
-        format!(
-            "{count} times threads follow each other by something else than mutexes, reader-writer locks and barriers, such as another thread's end: nodes learn nothing of each other's writes by that (--check says whether reads find them)"
-        )
-    })
 }
 
 /// Each parameter in which another machine differs, and all of them.
@@ -287,18 +260,9 @@ fn with_page(mut machine: Machine, page: Option<u64>) -> Result<Machine, Failure
     Ok(machine)
 }
 
-fn shapes(words: &[String], machine: &Machine) -> Result<Vec<(u16, u16)>, Failure> {
+fn shapes(words: &[String], machine: &Machine) -> Result<Vec<Shape>, Failure> {
     if words.is_empty() {
         return Ok(vec![(machine.nodes() as u16, machine.shape.cores[0])]);
     }
-    let shape = |word: &String| {
-        let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST).contains(n));
-        let shape = word.split_once('x').and_then(|(nodes, each)| Some((number(nodes)?, number(each)?)));
-        shape.ok_or_else(|| {
-            Failure::usage(format!(
-                "--nodes: '{word}' is not nodes x processors of each, such as 4x4, at most {MOST}x{MOST}"
-            ))
-        })
-    };
-    words.iter().map(shape).collect()
+    words.iter().map(|word| shape(word).map_err(|e| Failure::usage(format!("--nodes: {e}")))).collect()
 }

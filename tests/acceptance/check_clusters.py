@@ -57,7 +57,7 @@ def rows_are_those_of_sim_cluster(session):
     folder, _ = undisturbed(session)
     ours = list(csv.DictReader((folder / "out.sweep/results.csv").open()))
     expect(len(ours) == ROWS, f"{len(ours)} rows, not {ROWS}")
-    found = {tuple(row[name] for name in ("trace", "machine", "nodes", "protocol", "what if")): row for row in ours}
+    found = {tuple(row[name] for name in ("trace", "machine", "nodes", "protocol", "what_if")): row for row in ours}
     for trace in ("a.hnt", "b.hnt"):
         for machine in ("svm-achievable", "rdma100"):
             said = session.run("sim", "cluster", folder / trace, "--machine", machine, "--nodes", "2x2,4x1", "--protocol", "base,nil",
@@ -66,9 +66,10 @@ def rows_are_those_of_sim_cluster(session):
                 mine = found.pop((trace, machine, row["nodes"], row["protocol"], row["what if"]))
                 expect(len(row) == 33, f"{len(row)} columns")
                 for name, value in row.items():
-                    expect(mine[name] == value, f"{trace} {machine} {row['nodes']} {row['what if']}: {name} is {mine[name]}, not {value}")
+                    got = mine[name.replace(" ", "_")]
+                    expect(got == value, f"{trace} {machine} {row['nodes']} {row['what if']}: {name} is {got}, not {value}")
                 if row["what if"].startswith("interrupts="):
-                    expect(row["what if"] == f"interrupts={mine['set interrupts']}", f"{mine['set interrupts']}")
+                    expect(row["what if"] == f"interrupts={mine['set_interrupts']}", f"{mine['set_interrupts']}")
     expect(not found, f"no other rows: {list(found)[:3]}")
 
 

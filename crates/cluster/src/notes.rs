@@ -22,8 +22,7 @@ fn unordered(data: &DatasetReader) -> Option<String> {
 /// Synchronisation by which nodes learn nothing of each other.
 fn unseen(data: &DatasetReader) -> Option<String> {
     let granted = Granted::default();
-    let is_unseen =
-        |e: &Event| acquires(e) && granted.object(data.shared(), data.address_space(e.thread), e).is_none();
+    let is_unseen = |e: &Event| acquires(e) && granted.object(data.shared(), data.address_space(e.thread), e).is_none();
     let count = data.events().iter().filter(|e| is_unseen(e)).count();
     (count > 0).then(|| {
         format!(

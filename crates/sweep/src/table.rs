@@ -1,6 +1,8 @@
 //! From the answers of units to the table.
 use crate::columns::{Costs, Line, LineFile, Named, PARQUET};
-use crate::doc::{ClusterRowDoc, FIRST_ROWS, FIRST_ROWS_PROTOCOLS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
+use crate::doc::{
+    ClusterRowDoc, FIRST_ROWS, FIRST_ROWS_PROTOCOLS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc,
+};
 use crate::estimate::{Estimate, estimates};
 use crate::plan::{Plan, batches};
 use crate::request::SweepRequest;

@@ -5,9 +5,9 @@ use homenode_cluster::{COUNTS, PARAMETERS, Parameter, Row, TIMES, WORK, WhatIf};
 use homenode_table::{Cell, Column, Kind};
 
 /// What a row is of.
-const KEYS: [&str; 5] = ["trace", "machine", "nodes", "protocol", "what if"];
+pub(super) const KEYS: [&str; 5] = ["trace", "machine", "nodes", "protocol", "what_if"];
 /// Which of them may be absent.
-const WHAT_IF: usize = 4;
+pub(super) const WHAT_IF: usize = 4;
 
 /// Parameters that vary in a study, each of which has a column.
 pub(super) fn varied(resolved: &ResolvedStudy) -> Vec<&'static Parameter> {
@@ -18,13 +18,18 @@ pub(super) fn varied(resolved: &ResolvedStudy) -> Vec<&'static Parameter> {
     PARAMETERS.iter().filter(varies).collect()
 }
 
+/// A name that questions in SQL need not quote, and that Parquet can have.
+fn one_word(name: &str) -> String {
+    name.replace([' ', '-'], "_")
+}
+
 /// The columns; `docs/sweep.md` says what each means.
 pub(super) fn columns(varied: &[&'static Parameter]) -> Vec<Column> {
     let text = |(at, name): (usize, &&str)| {
         let column = Column::new(*name, Kind::Text);
         if at == WHAT_IF { column } else { column.required() }
     };
-    let count = |name: String| Column::new(name, Kind::Count).required();
+    let count = |name: String| Column::new(one_word(&name), Kind::Count).required();
     let mut columns: Vec<Column> = KEYS.iter().enumerate().map(text).collect();
     columns.extend(varied.iter().map(|p| count(format!("set {}", p.name))));
     columns.extend(["speedup", "ideal"].map(|name| Column::new(name, Kind::Real).required()));
@@ -32,7 +37,7 @@ pub(super) fn columns(varied: &[&'static Parameter]) -> Vec<Column> {
     columns.extend(TIMES.iter().map(|(name, _)| count(format!("{name} cycles"))));
     columns.extend(WORK.iter().map(|(name, _)| count(format!("work {name}"))));
     columns.extend(COUNTS.iter().map(|(name, _)| count((*name).to_owned())));
-    columns.extend([Column::new("busiest", Kind::Text), Column::new("busiest percent", Kind::Real)]);
+    columns.extend([Column::new("busiest", Kind::Text), Column::new("busiest_percent", Kind::Real)]);
     columns.push(count("refs".to_owned()));
     columns
 }

@@ -1,5 +1,5 @@
 //! From the rows of tasks to the table.
-use super::columns::{columns, varied};
+use super::columns::{KEYS, WHAT_IF, columns, varied};
 use super::{clusters, read, tasks};
 use crate::columns::PARQUET;
 use crate::doc::{ClusterRowDoc, FIRST_ROWS};
@@ -53,11 +53,11 @@ pub(crate) fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathB
     Ok(counted)
 }
 
-/// A row in short; behind what it is of stand so many parameters, and then the speedup and the ideal one.
+/// A row in short; behind what it is of stand so many parameters, the speedup and the ideal one; third from its end is what is busiest.
 fn short(row: &[Cell<'_>], parameters: usize) -> ClusterRowDoc {
     let words = |at: usize| row[at].to_string();
     let number = |at: usize| if let Cell::Real(x) = row[at] { x } else { 0.0 };
-    let speedup = row.len().min(5) + parameters;
+    let speedup = KEYS.len() + parameters;
     let busiest = row.len() - 3;
     let or_none = |cell: &Cell<'_>| (*cell != Cell::Absent).then(|| cell.to_string());
     ClusterRowDoc {
@@ -65,7 +65,7 @@ fn short(row: &[Cell<'_>], parameters: usize) -> ClusterRowDoc {
         machine: words(1),
         nodes: words(2),
         protocol: words(3),
-        what_if: or_none(&row[4]),
+        what_if: or_none(&row[WHAT_IF]),
         speedup: number(speedup),
         ideal: number(speedup + 1),
         busiest: or_none(&row[busiest]),
@@ -75,7 +75,8 @@ fn short(row: &[Cell<'_>], parameters: usize) -> ClusterRowDoc {
 /// What a reader of the table should know.
 pub(crate) fn notes(resolved: &ResolvedStudy) -> Result<Vec<String>, Failure> {
     let mut notes = vec![
-        "cycles of a processor, of all threads together; speedup: over one processor of the machine as it is".to_owned(),
+        "cycles of a processor, of all threads together; speedup: over one processor of the machine as it is"
+            .to_owned(),
     ];
     for trace in &resolved.traces {
         let of = homenode_cluster::notes(trace.reader()?);

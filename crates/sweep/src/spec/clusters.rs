@@ -166,7 +166,8 @@ fn step(name: &str) -> Result<&'static Step, SpecError> {
 
 /// Values of a parameter, each of which it may have.
 fn axis(key: &str, value: &Value) -> Result<(&'static Parameter, Vec<u64>), SpecError> {
-    let unknown = || SpecError::unknown("key of [[cluster]]", key, KEYS.into_iter().chain(PARAMETERS.iter().map(|p| p.name)));
+    let unknown =
+        || SpecError::unknown("key of [[cluster]]", key, KEYS.into_iter().chain(PARAMETERS.iter().map(|p| p.name)));
     let parameter = Parameter::find(key).ok_or_else(unknown)?;
     let values = Values::from_toml(key, value, None)?;
     if values.count() > VALUES_MAX {

@@ -45,9 +45,18 @@ fn what_cannot_be_is_said_with_its_line() {
         ("", "line 2: a [[cluster]] has machine"),
         ("machine = 'numa'", "line 3: machine 'numa' has no [network] section"),
         ("machine = 'svm-achievable'\nnodes = ['4*4']", "line 4: nodes: '4*4' is not nodes x processors"),
-        ("machine = 'svm-achievable'\nprotocols = 'nul'", "line 4: there is no protocol of clusters 'nul'; did you mean 'nil'?"),
-        ("machine = 'svm-achievable'\ninterupts = 5", "line 4: there is no key of [[cluster]] 'interupts'; did you mean 'interrupts'?"),
-        ("machine = 'svm-achievable'\ninterrupts = 2_000_000", "line 4: interrupts: 'interrupts=2000000' is beyond 1048576"),
+        (
+            "machine = 'svm-achievable'\nprotocols = 'nul'",
+            "line 4: there is no protocol of clusters 'nul'; did you mean 'nil'?",
+        ),
+        (
+            "machine = 'svm-achievable'\ninterupts = 5",
+            "line 4: there is no key of [[cluster]] 'interupts'; did you mean 'interrupts'?",
+        ),
+        (
+            "machine = 'svm-achievable'\ninterrupts = 2_000_000",
+            "line 4: interrupts: 'interrupts=2000000' is beyond 1048576",
+        ),
         ("machine = 'svm-achievable'\nl1 = [5000]", "no power of two"),
         ("machine = 'svm-achievable'\nwhat_if = 'io'", "line 4: what_if: 'io' gives io neither"),
         ("machine = ['svm-achievable', 'svm-achievable']", "stands there twice"),

@@ -1,7 +1,7 @@
 //! `STUDY.toml` as it is written.
+use super::clusters::{self, ClusterTable};
 use super::machines::{Base, MachineSet, PARAMS};
 use super::numbers::Values;
-use super::clusters::{self, ClusterTable};
 use super::{Disturbance, SpecError, Study, blocks, error, families, protocols, realign};
 use homenode_machine::{Machine, MapRule};
 use homenode_placement::Start;

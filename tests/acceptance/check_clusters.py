@@ -84,7 +84,7 @@ def the_number_of_workers_and_kills_change_nothing(session):
     for i in range(KILLS):
         folder, victim = study(session), ("sweep", "worker")[i % 2]
         process = begin(session, folder, "--csv")
-        time.sleep(rng.uniform(0.02, max(0.1, seconds * 0.8)))
+        time.sleep(seconds * rng.uniform(0.2, 0.9))
         for pid in [process.pid] if victim == "sweep" else children(process.pid)[:1]:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -51,14 +51,18 @@ const HELP_WIDTH: usize = 96;
 
 /// What studies are, with the parameters of clusters from their list.
 fn study_help() -> String {
-    let mut lines = vec![String::from(" ")];
+    let (mut text, mut width) = (String::new(), HELP_WIDTH);
     for name in homenode_sweep::spec::clusters::parameters() {
-        if lines.last().is_some_and(|l| l.len() + name.len() + 1 > HELP_WIDTH) {
-            lines.push(String::from(" "));
-        }
-        lines.extend(lines.pop().map(|l| format!("{l} {name}")));
+        let is_full = width + name.len() >= HELP_WIDTH;
+        text += match (is_full, text.is_empty()) {
+            (true, true) => "  ",
+            (true, false) => "\n  ",
+            (false, _) => " ",
+        };
+        text += name;
+        width = if is_full { 2 } else { width + 1 } + name.len();
     }
-    STUDY_HELP.replace("PARAMETERS", &lines.join("\n"))
+    STUDY_HELP.replace("PARAMETERS", &text)
 }
 
 #[derive(Args, Debug)]

@@ -45,13 +45,16 @@ def recordings(options):
     """Builds and records what is not there yet."""
     nodes, processors = map(int, options.nodes.split("x"))
     threads = nodes * processors
+    # Instructions between references are estimated from a program that is as it was recorded.
+    built = options.folder / "programs"
     for name in options.programs:
         dataset = options.folder / f"{name}-{options.size}-{threads}.hnt"
-        if not dataset.exists():
-            program = PROGRAMS[name]
-            done([ROOT / "workloads/build.sh", f"{options.homenode} cc", options.folder, "-O2", *program.flags.split()],
+        if not (built / name).exists():
+            done([ROOT / "workloads/build.sh", f"{options.homenode} cc", built, "-O2", *PROGRAMS[name].flags.split()],
                  env={**os.environ, "HN_ONLY": name})
-            done([options.homenode, "-q", "record", "-o", dataset, "--", options.folder / name, *program.words[options.size].split(), "-p", threads])
+        if not dataset.exists():
+            words = PROGRAMS[name].words[options.size].split()
+            done([options.homenode, "-q", "record", "-o", dataset, "--", built / name, *words, "-p", threads])
         yield name, dataset
 
 

@@ -2,6 +2,8 @@
 use crate::spec::Study;
 use homenode_capture::DirStore;
 use homenode_command::Failure;
+use homenode_command::instructions::Instructions;
+use homenode_trace::DatasetReader;
 use homenode_trace::store::Store;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -30,6 +32,19 @@ pub(crate) fn dataset(store: &DirStore, path: &Path) -> Result<String, Failure> 
                 break;
             }
         }
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+/// Digest of the files that estimates of instructions between a trace's references rest on.
+pub(crate) fn programs(reader: &DatasetReader) -> Result<String, Failure> {
+    let mut hash = Sha256::new();
+    for path in Instructions::new(reader).files() {
+        let content = std::fs::read(&path);
+        let content = content.map_err(|e| Failure::input(format!("cannot read {}: {e}", path.display())))?;
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update([0]);
+        hash.update(Sha256::digest(content));
     }
     Ok(hex(&hash.finalize()))
 }

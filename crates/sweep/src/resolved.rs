@@ -76,8 +76,10 @@ impl ResolvedStudy {
             let why = "is sampled: the order of samples says nothing about that of references, so disturbing it does not either";
             return Err(Failure::input(format!("{} {why}; leave perturb out", t.label)));
         }
-        let digests: Vec<(String, String)> = traces.iter().map(|t| (t.label.clone(), t.digest.clone())).collect();
-        let digest = known.unwrap_or_else(|| digest::study(&study, &digests));
+        let digest = match known {
+            Some(known) => known,
+            None => digest::study(&study, &digests(&study, &traces)?),
+        };
         Ok(ResolvedStudy { study, text, traces, digest })
     }
 
@@ -252,6 +254,15 @@ impl ResolvedStudy {
     pub(crate) fn wants_parts(&self) -> bool {
         [self.study.best_static, self.study.with_replication, self.study.without_replication].contains(&Want::Parts)
     }
+}
+
+/// Name of each trace, and digest of what its rows depend on: on clusters on instructions between references, too.
+fn digests(study: &Study, traces: &[Trace]) -> Result<Vec<(String, String)>, Failure> {
+    let of = |t: &Trace| {
+        let programs = if study.clusters.is_empty() { String::new() } else { digest::programs(t.reader()?)? };
+        Ok((t.label.clone(), format!("{}{programs}", t.digest)))
+    };
+    traces.iter().map(of).collect()
 }
 
 impl Trace {

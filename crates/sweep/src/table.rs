@@ -122,8 +122,8 @@ fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Res
     if !resolved.study.clusters.is_empty() {
         let filled = clusters::fill(resolved, store, parts)?;
         let seconds = SecondsDoc { units: filled.seconds, ..SecondsDoc::default() };
-        let (rows, units, cluster_rows) = (filled.rows, filled.units, filled.first);
-        return Ok(Counted { rows, units, cluster_rows, seconds, ..Counted::default() });
+        let clusters::Filled { rows, units, first: cluster_rows, notes, .. } = filled;
+        return Ok(Counted { rows, units, cluster_rows, seconds, notes, ..Counted::default() });
     }
     let of_protocols = FIRST_ROWS_PROTOCOLS * (1 + resolved.study.realign.len());
     let first_rows = if resolved.study.protocols.is_empty() { FIRST_ROWS } else { of_protocols };

@@ -4,7 +4,7 @@ mod simulator;
 mod table;
 
 pub(crate) use simulator::Simulator;
-pub(crate) use table::{count, fill, notes};
+pub(crate) use table::{Filled, count, fill, notes};
 
 use crate::kept::{self, Kept};
 use crate::resolved::ResolvedStudy;

@@ -49,6 +49,7 @@ impl<'a> Simulator<'a> {
             table.push(cells((&trace.label, cluster), &parameters, &what_ifs, &row));
             told(done * trace.refs);
         }
-        Ok(table)
+        let note = source.known().notes().join("; ");
+        Ok(table.named("", note))
     }
 }

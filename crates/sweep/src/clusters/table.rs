@@ -11,17 +11,18 @@ use homenode_table::{Cell, Format, TableFile, WriteError};
 use std::fs::File;
 use std::path::PathBuf;
 
-/// What is counted while files are written.
+/// What is known of files once they are written.
 #[derive(Default)]
-pub(crate) struct Counted {
+pub(crate) struct Filled {
     pub(crate) rows: u64,
     pub(crate) units: u64,
     pub(crate) seconds: f64,
     pub(crate) first: Vec<ClusterRowDoc>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Writes the rows of all tasks as Parquet into the first of the files, and as CSV into the second if there is one.
-pub(crate) fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Result<Counted, Failure> {
+pub(crate) fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Result<Filled, Failure> {
     let unwritten = |e: WriteError| {
         let table = store.table();
         Failure::work(format!(
@@ -35,22 +36,26 @@ pub(crate) fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathB
     };
     let files = parts.iter().zip([PARQUET, Format::Csv]).map(create);
     let mut files = files.collect::<Result<Vec<_>, _>>().map_err(unwritten)?;
-    let mut counted = Counted::default();
+    let mut filled = Filled::default();
     for task in tasks(resolved) {
         let lost = || Failure::work("the rows of a unit are damaged; the same command computes them again");
         let kept = read(store, &resolved.digest, task).ok_or_else(lost)?;
-        counted.units += 1;
-        counted.seconds += kept.seconds;
+        filled.units += 1;
+        filled.seconds += kept.seconds;
+        let note = format!("{}: {}", resolved.traces[task.trace].label, kept.tables[0].note);
+        if !kept.tables[0].note.is_empty() && !filled.notes.contains(&note) {
+            filled.notes.push(note);
+        }
         for row in kept.tables[0].rows() {
-            counted.rows += 1;
-            if counted.first.len() < FIRST_ROWS {
-                counted.first.push(short(&row, parameters.len()));
+            filled.rows += 1;
+            if filled.first.len() < FIRST_ROWS {
+                filled.first.push(short(&row, parameters.len()));
             }
             files.iter_mut().try_for_each(|file| file.push(row.iter().cloned())).map_err(unwritten)?;
         }
     }
     files.into_iter().try_for_each(TableFile::finish).map_err(unwritten)?;
-    Ok(counted)
+    Ok(filled)
 }
 
 /// A row in short; behind what it is of stand so many parameters, the speedup and the ideal one; third from its end is what is busiest.

@@ -19,6 +19,7 @@ import check_rows  # noqa: F401
 import check_repaired  # noqa: F401
 import check_pages  # noqa: F401
 import check_kills  # noqa: F401
+import check_clusters  # noqa: F401
 import check_sweep  # noqa: F401
 import check_kit  # noqa: F401
 import check_counts  # noqa: F401

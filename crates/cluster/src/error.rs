@@ -19,7 +19,7 @@ pub enum ClusterError {
     NoSection(String),
     /// A barrier that the protocol cannot have.
     #[error(
-        "barrier {object:#x} takes {parties} threads, and the cluster has {processors} processors: barriers are of all threads, one a processor; take --nodes with {parties} processors in all"
+        "barrier {object:#x} takes {parties} threads, and the cluster has {processors} processors: barriers are of all threads, one a processor; take nodes with {parties} processors in all, such as {parties}x1"
     )]
     Barrier {
         /// Address of the barrier.

@@ -336,4 +336,9 @@ impl Row {
     pub fn speedup(&self) -> f64 {
         self.sequential as f64 / self.cycles.max(1) as f64
     }
+    /// The kind of server of which one is at work longest, and percent of the run that it is; none if nothing went over any.
+    pub fn busiest(&self) -> Option<(&Server, f64)> {
+        let most = self.servers.iter().max_by_key(|s| s.busiest).filter(|s| s.busiest > 0)?;
+        Some((most, 100.0 * most.busiest as f64 / self.cycles.max(1) as f64))
+    }
 }

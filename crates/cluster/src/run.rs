@@ -91,12 +91,19 @@ impl<'d> Bound<'d> {
     }
 }
 
+/// A network, who runs where, and numbers of locks and barriers.
+type Fitted = (Network, Vec<ThreadBinding>, HashMap<Object, u32>);
+
 impl Question<'_> {
-    /// Binds a recording; goes over it twice.
+    /// Whether a recording fits the cluster, as far as that is known without its references.
     ///
     /// # Errors
-    /// [`ClusterError`]; a damaged dataset.
-    pub fn bind<'d, G: Gaps>(&self, data: &'d DatasetReader, mut gaps: G) -> Result<Bound<'d>, ClusterError> {
+    /// [`ClusterError`].
+    pub fn check(&self, data: &DatasetReader) -> Result<(), ClusterError> {
+        self.fit(data).map(drop)
+    }
+
+    fn fit(&self, data: &DatasetReader) -> Result<Fitted, ClusterError> {
         let machine = self.machine;
         let Some(net) = machine.sections.network.clone() else {
             return Err(ClusterError::NoSection(machine.name.clone()));
@@ -105,15 +112,26 @@ impl Question<'_> {
             return Err(TimedError::Sampled.into());
         }
         let map = thread_map(data, machine, Some(self.map.as_ref().unwrap_or(&MapRule::Compact)))?;
-        let mut bindings = bindings(&map, |thread| data.address_space(thread));
+        let bindings = bindings(&map, |thread| data.address_space(thread));
         let nodes = machine.nodes();
-        let pages = Pages::find(data, &bindings, (machine.shape.page_bytes.trailing_zeros(), nodes, self.checks))?;
         let slots = slots(data, u32::from(machine.shape.cores[0]) * nodes as u32)?;
         // A slot has some words and three a node, at each node.
         let most = SLOT_WORDS_MAX / (nodes * (3 * nodes + 16));
         if slots.len() > most {
             return Err(ClusterError::ManyLocks { locks: slots.len(), most, nodes });
         }
+        Ok((net, bindings, slots))
+    }
+
+    /// Binds a recording; goes over it twice.
+    ///
+    /// # Errors
+    /// [`ClusterError`]; a damaged dataset.
+    pub fn bind<'d, G: Gaps>(&self, data: &'d DatasetReader, mut gaps: G) -> Result<Bound<'d>, ClusterError> {
+        let machine = self.machine;
+        let (net, mut bindings, slots) = self.fit(data)?;
+        let nodes = machine.nodes();
+        let pages = Pages::find(data, &bindings, (machine.shape.page_bytes.trailing_zeros(), nodes, self.checks))?;
         bindings.iter_mut().for_each(|b| b.node = NodeId(b.cpu));
         let sequential = sequential::cycles(data, &net, &mut gaps, self.options.phase.as_deref())?;
         Ok(Bound {

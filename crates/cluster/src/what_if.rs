@@ -4,6 +4,19 @@ use homenode_machine::Network;
 use std::fmt;
 use std::str::FromStr;
 
+/// What a parameter is, which says what values it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Cycles of a processor.
+    Cycles,
+    /// Bytes a thousand cycles: more of it is faster, and 0 takes no time.
+    Rate,
+    /// Bytes, at least and at most so many.
+    Bytes(u64, u64),
+    /// Bytes of a cache, a power of two from the first to the second.
+    Cache(u64, u64),
+}
+
 /// A number of a machine's network that a question may change.
 #[derive(Debug)]
 pub struct Parameter {
@@ -11,20 +24,33 @@ pub struct Parameter {
     pub name: &'static str,
     /// One line for lists.
     pub summary: &'static str,
-    /// Whether more of it is faster: bytes in a time, and not a time.
-    pub is_rate: bool,
+    /// What it is.
+    pub unit: Unit,
     of: fn(&mut Network) -> &mut u64,
 }
 
-const fn time(name: &'static str, summary: &'static str, of: fn(&mut Network) -> &mut u64) -> Parameter {
-    Parameter { name, summary, is_rate: false, of }
+/// Where a parameter is in a network.
+type Of = fn(&mut Network) -> &mut u64;
+
+const fn is(unit: Unit, name: &'static str, summary: &'static str, of: Of) -> Parameter {
+    Parameter { name, summary, unit, of }
 }
-const fn rate(name: &'static str, summary: &'static str, of: fn(&mut Network) -> &mut u64) -> Parameter {
-    Parameter { name, summary, is_rate: true, of }
+const fn time(name: &'static str, summary: &'static str, of: Of) -> Parameter {
+    is(Unit::Cycles, name, summary, of)
+}
+const fn rate(name: &'static str, summary: &'static str, of: Of) -> Parameter {
+    is(Unit::Rate, name, summary, of)
 }
 
+/// Sizes that packets may have, as in machine files.
+const PACKET: Unit = Unit::Bytes(8, 1 << 20);
+const HEADER: Unit = Unit::Bytes(0, 1 << 12);
+const QUEUE: Unit = Unit::Bytes(0, 1 << 40);
+/// Sizes that caches may have: lines have at most 64 bytes, and sets at most 64 of them.
+const CACHE: Unit = Unit::Cache(1 << 12, 1 << 30);
+
 /// Every parameter, those of table 1.1 first.
-pub static PARAMETERS: [Parameter; 14] = [
+pub static PARAMETERS: [Parameter; 29] = [
     time("overhead", "cycles of a processor a message", |n| &mut n.host_overhead),
     time("occupancy", "cycles of each network interface a packet", |n| &mut n.occupancy),
     rate("io", "bytes a thousand cycles of the I/O bus", |n| &mut n.io),
@@ -39,6 +65,24 @@ pub static PARAMETERS: [Parameter; 14] = [
     time("shootdown", "cycles of such a call for each other processor of the node", |n| &mut n.handlers.shootdown),
     time("twin", "cycles of a word of a twin", |n| &mut n.handlers.twin),
     time("compare", "cycles of a word that is compared for a diff", |n| &mut n.handlers.diff[0]),
+    // Deliveries to a processor that waits are as any other as long as nothing is said.
+    time("seen", "cycles to deliver an interrupt to a processor that waits in the protocol", |n| {
+        n.seen.get_or_insert(n.interrupt)
+    }),
+    time("sleep", "cycles after which a thread that waits sleeps", |n| &mut n.sleep[0]),
+    time("wake", "cycles to wake it", |n| &mut n.sleep[1]),
+    time("first", "cycles that a page takes when it comes to a node for the first time", |n| &mut n.handlers.first[0]),
+    time("first-twin", "cycles that its first twin takes there", |n| &mut n.handlers.first[1]),
+    time("local", "cycles of a lock or barrier among the threads of a node", |n| &mut n.handlers.local),
+    time("leader", "cycles of the thread of a node that comes to a barrier last", |n| &mut n.handlers.leader),
+    time("notice", "cycles of a notice in a message", |n| &mut n.handlers.notices[1]),
+    time("differ", "cycles of a word that is in a diff", |n| &mut n.handlers.diff[1]),
+    time("second", "cycles of a hit in the second cache", |n| &mut n.l2_hit),
+    is(PACKET, "packet", "bytes that a packet carries", |n| &mut n.packet_bytes),
+    is(HEADER, "header", "bytes of a packet beside them", |n| &mut n.header_bytes),
+    is(QUEUE, "queue", "bytes that a network interface holds; 0: any number", |n| &mut n.queue_bytes),
+    is(CACHE, "l1", "bytes of the first cache", |n| &mut n.l1_bytes),
+    is(CACHE, "l2", "bytes of the second cache, at least those of the first", |n| &mut n.l2_bytes),
 ];
 
 /// Most cycles and most bytes a thousand cycles, as in machine files: times add up to numbers that 64 bits hold.
@@ -50,9 +94,30 @@ impl Parameter {
     pub fn find(name: &str) -> Option<&'static Parameter> {
         PARAMETERS.iter().find(|p| p.name == name)
     }
-    /// Most that it may be.
-    fn most(&self) -> u64 {
-        if self.is_rate { RATE_MAX } else { CYCLES_MAX }
+    /// Least and most that it may be.
+    pub const fn range(&self) -> (u64, u64) {
+        match self.unit {
+            Unit::Cycles => (0, CYCLES_MAX),
+            Unit::Rate => (0, RATE_MAX),
+            Unit::Bytes(least, most) | Unit::Cache(least, most) => (least, most),
+        }
+    }
+    /// A parameter that has this value.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn is(&'static self, value: u64) -> Result<WhatIf, String> {
+        let ((least, most), name) = (self.range(), self.name);
+        if value > most {
+            return Err(format!("'{name}={value}' is beyond {most}"));
+        }
+        if value < least {
+            return Err(format!("'{name}={value}' is below {least}"));
+        }
+        if matches!(self.unit, Unit::Cache(..)) && !value.is_power_of_two() {
+            return Err(format!("'{name}={value}' is no power of two"));
+        }
+        Ok(WhatIf::Is(self, value))
     }
     /// What it is in a network.
     pub fn get(&self, net: &Network) -> u64 {
@@ -62,8 +127,22 @@ impl Parameter {
     fn in_cycles_of(&self, net: &Network, mhz: u64) -> u64 {
         let value = u128::from(self.get(net));
         let (mine, other) = (u128::from(net.mhz), u128::from(mhz));
-        let value = if self.is_rate { value * mine / other } else { value * other / mine };
+        let value = match self.unit {
+            Unit::Rate => value * mine / other,
+            Unit::Cycles => value * other / mine,
+            Unit::Bytes(..) | Unit::Cache(..) => value,
+        };
         u64::try_from(value).unwrap_or(u64::MAX)
+    }
+    /// Sets it, or what is nearest to that.
+    fn set(&self, net: &mut Network, value: u64) {
+        let (least, most) = self.range();
+        let value = value.clamp(least, most);
+        let is_cache = matches!(self.unit, Unit::Cache(..));
+        *(self.of)(net) = if is_cache { value.next_power_of_two().min(most) } else { value };
+        // What machine files must be, too.
+        net.piece_bytes = net.piece_bytes.min(net.packet_bytes);
+        net.l2_bytes = net.l2_bytes.max(net.l1_bytes);
     }
 }
 
@@ -141,8 +220,7 @@ impl FromStr for WhatIf {
             }
             None => {
                 let value: u64 = value.parse().map_err(|_| wrong())?;
-                let most = parameter.most();
-                if value <= most { Ok(WhatIf::Is(parameter, value)) } else { Err(format!("'{text}' is beyond {most}")) }
+                parameter.is(value)
             }
         }
     }
@@ -161,29 +239,48 @@ impl fmt::Display for WhatIf {
 impl WhatIf {
     /// Changes of a network into another one, a parameter each, for processors of the first.
     pub fn between(from: &Network, to: &Network) -> Vec<WhatIf> {
-        let change = |p: &'static Parameter| {
+        let mut now = from.clone();
+        let mut change = |p: &'static Parameter| {
             let value = p.in_cycles_of(to, from.mhz);
-            (value != p.get(from)).then_some(WhatIf::Is(p, value))
+            let is_other = value != p.get(&now);
+            is_other.then(|| {
+                p.set(&mut now, value);
+                WhatIf::Is(p, value)
+            })
         };
-        PARAMETERS.iter().filter_map(change).collect()
+        PARAMETERS.iter().filter_map(&mut change).collect()
     }
 
-    /// Changes a network, and the step of the protocol that runs on it. Rates of 0 take no time, so a rate does not become 0 by a factor.
+    /// A network with these changes.
+    pub fn network(what_ifs: &[WhatIf], net: &Network) -> Network {
+        let mut net = net.clone();
+        what_ifs.iter().for_each(|w| w.change(&mut net));
+        net
+    }
+
+    /// Changes a network, and the step of the protocol that runs on it.
     pub(crate) fn apply(&self, net: &mut Network, step: &mut Step) {
+        self.change(net);
+        // Whoever fetches a page needs nobody, and fetches take no time: `Bound` says that to the nodes.
+        if matches!(self, WhatIf::Named(Named::LocalFaults)) {
+            step.pages = Pages::Fetched;
+        }
+    }
+
+    /// Rates of 0 take no time, so a rate does not become 0 by a factor.
+    fn change(&self, net: &mut Network) {
         match self {
-            WhatIf::Is(p, value) => *(p.of)(net) = (*value).min(p.most()),
+            WhatIf::Is(p, value) => p.set(net, *value),
             WhatIf::Times(p, factor) => {
-                let value = (p.of)(net);
-                let least = u64::from(p.is_rate && *value > 0);
-                *value = ((*value as f64 * factor).round() as u64).max(least).min(p.most());
+                let value = p.get(net);
+                let least = u64::from(p.unit == Unit::Rate && value > 0);
+                p.set(net, ((value as f64 * factor).round() as u64).max(least));
             }
             WhatIf::Named(Named::NoProtect) => (net.handlers.protect, net.handlers.shootdown) = ([0, 0], 0),
             WhatIf::Named(Named::NoDiffs) => (net.handlers.twin, net.handlers.diff) = (0, [0, 0]),
-            // Whoever fetches a page needs nobody, and fetches take no time: `Bound` says that to the nodes.
-            WhatIf::Named(Named::LocalFaults) => step.pages = Pages::Fetched,
             WhatIf::Named(Named::RoundRobin) => net.round_robin = true,
             // Options of the protocol: `run` says them to the nodes.
-            WhatIf::Named(Named::Prefetch | Named::Sorted | Named::Tickets | Named::Migrate | Named::Tree) => {}
+            WhatIf::Named(Named::LocalFaults | Named::Prefetch | Named::Sorted | Named::Tickets | Named::Migrate | Named::Tree) => {}
         }
     }
 }
@@ -211,6 +308,8 @@ mod tests {
             ("io=1e99x", "neither"),
             ("overhead=18446744073709551615", "beyond 1048576"),
             ("io=1073741825", "beyond 1073741824"),
+            ("packet=4", "below 8"),
+            ("l1=5000", "no power of two"),
             ("", "known are"),
         ] {
             let error = text.parse::<WhatIf>().expect_err("refused");
@@ -225,6 +324,7 @@ mod tests {
         let changes = WhatIf::between(&from, &to);
         let names: Vec<String> = changes.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["overhead=0", "occupancy=200", "io=2000", "interrupts=0"]);
+        assert_eq!(WhatIf::network(&changes, &from), to);
         let (mut net, mut step) = (from.clone(), *homenode_hlrc::steps::ALL[0]);
         changes.iter().for_each(|c| c.apply(&mut net, &mut step));
         assert_eq!(net, to);
@@ -239,6 +339,11 @@ mod tests {
         let (mut net, mut step) = (network(), *homenode_hlrc::steps::ALL[0]);
         "io=0x".parse::<WhatIf>().expect("known").apply(&mut net, &mut step);
         assert_eq!(net.io, 1);
+        // Caches are powers of two, the second no smaller than the first; packets no smaller than their pieces.
+        "l1=1000x".parse::<WhatIf>().expect("known").apply(&mut net, &mut step);
+        assert_eq!((net.l1_bytes, net.l2_bytes), (1 << 23, 1 << 23));
+        "packet=8".parse::<WhatIf>().expect("known").apply(&mut net, &mut step);
+        assert_eq!((net.packet_bytes, net.piece_bytes), (8, 8));
         "interrupts=0x".parse::<WhatIf>().expect("known").apply(&mut net, &mut step);
         assert_eq!(net.interrupt, 0);
     }

@@ -1,6 +1,6 @@
 //! Recordings and machines that fit badly: an error that says what is wrong, or a result, and never a panic.
 mod support;
-use homenode_cluster::{ClusterError, PARAMETERS, Question, Row, WhatIf, run};
+use homenode_cluster::{ClusterError, PARAMETERS, Question, Row, Unit, WhatIf, run};
 use homenode_hlrc::steps;
 use homenode_machine::Machine;
 use homenode_synthetic::Builder;
@@ -23,7 +23,14 @@ fn times_and_rates_at_their_limits_are_no_overflow() {
         let data = ordered(1, 4);
         for (rate, time) in [("1", "1048576"), ("0", "1048576"), ("1073741824", "0"), ("0", "0")] {
             let change = |p: &homenode_cluster::Parameter| {
-                format!("{}={}", p.name, if p.is_rate { rate } else { time }).parse::<WhatIf>().expect("allowed")
+                let value = match p.unit {
+                    Unit::Cycles => time.to_owned(),
+                    Unit::Rate => rate.to_owned(),
+                    // Sizes of caches at their upper limit are a matter of this machine's memory.
+                    Unit::Bytes(least, most) => (if rate == "0" { least } else { most }).to_string(),
+                    Unit::Cache(least, _) => least.to_string(),
+                };
+                format!("{}={value}", p.name).parse::<WhatIf>().expect("allowed")
             };
             let all: Vec<WhatIf> = PARAMETERS.iter().map(change).collect();
             for step in [0, 4] {

@@ -19,6 +19,25 @@ pub struct Known {
     pub unknown: u64,
 }
 
+impl Known {
+    /// What the times do not rest on, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let (mut notes, refs) = (Vec::new(), self.counted + self.estimated + self.unknown);
+        if self.unknown > 0 && self.unknown * 100 >= refs {
+            let percent = 100.0 * self.unknown as f64 / refs as f64;
+            notes.push(format!(
+                "before {percent:.0} % of the references the number of instructions is not known: taken as 1"
+            ));
+        }
+        if self.estimated > 0 {
+            notes.push(
+                "instructions between references are estimated: the shortest way through the machine code".to_owned(),
+            );
+        }
+        notes
+    }
+}
+
 /// What all runs over a dataset share.
 pub struct Source<'d> {
     reader: &'d DatasetReader,

@@ -4,6 +4,7 @@ use homenode_trace::columns::{INSTRUCTIONS, instructions};
 use homenode_trace::frame::DecodedFrame;
 use homenode_trace::{DatasetReader, TraceError};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// How many instructions of its own a program executed from one reference of a thread to the next, and how that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,13 @@ impl<'d> Instructions<'d> {
         Instructions(
             exact.then(|| Paths::new(reader.symbols(), homenode_hooks::ARCHIVE, homenode_hooks::plain::beside)),
         )
+    }
+
+    /// The files that estimates rest on: programs and libraries as they were recorded, and what lies beside them that was built without hooks.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let found = self.0.iter().flat_map(Paths::files).map(Path::new);
+        let both = found.flat_map(|file| [file.to_owned(), homenode_hooks::plain::beside(file)]);
+        both.filter(|file| file.is_file()).collect()
     }
 
     /// What lies between a reference at site `to` and the one of the same thread before it, by sites; `column` is what the

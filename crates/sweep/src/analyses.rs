@@ -2,6 +2,7 @@
 //! document.
 use crate::cut::Cutter;
 use crate::doc::{AnalysisDoc, FIRST_ROWS, TableDoc};
+use crate::kept;
 use crate::plan::Plan;
 use crate::resolved::ResolvedStudy;
 use crate::store::ResultStore;
@@ -13,23 +14,11 @@ use homenode_study::analyses::{AnalysisError, Input};
 use homenode_study::{Answer, Question, answer};
 use homenode_table::{Cell, Column, Table};
 use homenode_trace::order::{Again, Listed, Source};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 /// Seed of everything random in analyses.
 const SEED: u64 = 1;
-
-/// The tables of one analysis of one trace, as they are kept until all is done.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Kept {
-    study: String,
-    trace: usize,
-    name: String,
-    seconds: f64,
-    tables: Vec<Table>,
-}
 
 fn file(e: AnalysisTask) -> String {
     format!("analysis-{}-{}.json", e.trace, e.analysis)
@@ -106,17 +95,12 @@ pub(crate) fn keep(
     seconds: f64,
     tables: Vec<Table>,
 ) -> Result<(), Failure> {
-    let kept = Kept { study: study.to_owned(), trace: e.trace, name: file(e), seconds, tables };
-    store.put(&file(e), &kept)
+    kept::keep(store, study, file(e), seconds, tables)
 }
 
 /// Whether it is made.
 pub(crate) fn is_done(store: &ResultStore, study: &str, e: AnalysisTask) -> bool {
-    read(store, study, e).is_some()
-}
-
-fn read(store: &ResultStore, study: &str, e: AnalysisTask) -> Option<Kept> {
-    store.get(&file(e)).filter(|k: &Kept| k.study == study && k.name == file(e) && k.trace == e.trace)
+    kept::read(store, study, &file(e)).is_some()
 }
 
 /// Writes a CSV file a table, with the rows of all traces; says what is in them, and the processor time they took.
@@ -124,7 +108,7 @@ pub(crate) fn write(resolved: &ResolvedStudy, store: &ResultStore) -> Result<(Ve
     let (mut docs, mut seconds, mut files) = (Vec::new(), 0.0, BTreeMap::<String, Table>::new());
     for e in resolved.examinations() {
         let lost = || Failure::work("the tables of an analysis are damaged; the same command makes them again");
-        let kept = read(store, &resolved.digest, e).ok_or_else(lost)?;
+        let kept = kept::read(store, &resolved.digest, &file(e)).ok_or_else(lost)?;
         seconds += kept.seconds;
         let (trace, analysis) = (&resolved.traces[e.trace].label, resolved.study.analyses[e.analysis].name);
         let mut tables = Vec::new();

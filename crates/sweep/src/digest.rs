@@ -2,6 +2,8 @@
 use crate::spec::Study;
 use homenode_capture::DirStore;
 use homenode_command::Failure;
+use homenode_command::instructions::Instructions;
+use homenode_trace::DatasetReader;
 use homenode_trace::store::Store;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -34,6 +36,19 @@ pub(crate) fn dataset(store: &DirStore, path: &Path) -> Result<String, Failure> 
     Ok(hex(&hash.finalize()))
 }
 
+/// Digest of the files that estimates of instructions between a trace's references rest on.
+pub(crate) fn programs(reader: &DatasetReader) -> Result<String, Failure> {
+    let mut hash = Sha256::new();
+    for path in Instructions::new(reader).files() {
+        let content = std::fs::read(&path);
+        let content = content.map_err(|e| Failure::input(format!("cannot read {}: {e}", path.display())))?;
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update([0]);
+        hash.update(Sha256::digest(content));
+    }
+    Ok(hex(&hash.finalize()))
+}
+
 /// Digest of everything that the table depends on. `traces`: name and digest of each.
 pub(crate) fn study(study: &Study, traces: &[(String, String)]) -> String {
     let mut text = format!("homenode sweep {VERSION}\n{traces:?}\n{:?}\n", study.blocks);
@@ -48,6 +63,13 @@ pub(crate) fn study(study: &Study, traces: &[(String, String)]) -> String {
     let protocols: Vec<String> = study.protocols.iter().map(ToString::to_string).collect();
     if !protocols.is_empty() {
         let _ = writeln!(text, "protocols {protocols:?} {}", study.counters);
+    }
+    for set in &study.clusters {
+        let machines: Vec<String> = set.machines.iter().map(homenode_machine::Machine::to_toml).collect();
+        let steps: Vec<&str> = set.steps.iter().map(|s| s.name).collect();
+        let words: Vec<String> = set.what_ifs.iter().map(ToString::to_string).collect();
+        let axes: Vec<_> = set.axes.iter().map(|(p, values)| (p.name, values)).collect();
+        let _ = writeln!(text, "cluster {machines:?} {:?} {steps:?} {words:?} {axes:?} {:?}", set.shapes, set.vary);
     }
     if !study.realign.is_empty() {
         let names: Vec<String> = study.realign.iter().map(ToString::to_string).collect();

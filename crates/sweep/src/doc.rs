@@ -35,6 +35,9 @@ pub struct SweepDoc {
     pub order: String,
     /// Machines.
     pub machines: u64,
+    /// Machines in a shape, on which traces ran in virtual time.
+    #[serde(default)]
+    pub clusters: u64,
     /// Block sizes in bytes.
     pub block_bytes: Vec<u64>,
     /// Policies.
@@ -61,6 +64,9 @@ pub struct SweepDoc {
     pub csv: Option<PathBuf>,
     /// The first rows of the table; `docs/sweep.md` describes all columns.
     pub first_rows: Vec<RowDoc>,
+    /// The first rows of the table of a study of clusters, which has no others.
+    #[serde(default)]
+    pub cluster_rows: Vec<ClusterRowDoc>,
     /// What analyses found, trace by trace.
     pub analyses: Vec<AnalysisDoc>,
     /// What the reader should know.
@@ -122,6 +128,28 @@ pub struct RowDoc {
     pub over_optimum: Option<f64>,
 }
 
+/// A row of the table of a study of clusters, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterRowDoc {
+    /// Dataset.
+    pub trace: String,
+    /// Machine.
+    pub machine: String,
+    /// Nodes x processors of each.
+    pub nodes: String,
+    /// Step of the protocol.
+    pub protocol: String,
+    /// What is another one than on the machine; null: nothing.
+    pub what_if: Option<String>,
+    /// Cycles of one processor over those of the cluster.
+    pub speedup: f64,
+    /// The speedup if nothing but computing and misses inside nodes took time, evenly shared out.
+    pub ideal: f64,
+    /// The kind of bus, interface or link of which one is at work longest; null: nothing went over any.
+    pub busiest: Option<String>,
+}
+
 /// What a row is of: trace, order, machine, block size, policy or protocol.
 type Key<'r> = (&'r str, &'r str, &'r str, u64, &'r str);
 
@@ -141,15 +169,18 @@ impl SweepDoc {
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         let (traces, blocks) = (self.traces.len(), self.block_bytes.len());
-        let _ = writeln!(
-            text,
-            "{}: {traces} trace(s), {} machine(s), {blocks} block size(s): {} rows",
-            self.name, self.machines, self.rows
-        );
-        if self.rows as usize <= self.first_rows.len() {
+        let on = match self.clusters {
+            0 => format!("{} machine(s), {blocks} block size(s)", self.machines),
+            clusters => format!("{clusters} cluster(s)"),
+        };
+        let _ = writeln!(text, "{}: {traces} trace(s), {on}: {} rows", self.name, self.rows);
+        let first = self.first_rows.len().max(self.cluster_rows.len());
+        if self.rows as usize <= first && self.clusters > 0 {
+            self.write_clusters(&mut text);
+        } else if self.rows as usize <= first {
             self.write_rows(&mut text);
         } else {
-            let most = self.first_rows.len();
+            let most = first;
             let _ = writeln!(text, "more than {most} rows are not shown: they are in the table (--csv: as text too)");
         }
         self.analyses.iter().for_each(|a| a.write(&mut text));
@@ -166,6 +197,21 @@ impl SweepDoc {
             let _ = writeln!(text, "       {}", csv.display());
         }
         text
+    }
+
+    fn write_clusters(&self, text: &mut String) {
+        let words = ["trace", "machine", "nodes", "protocol", "what if"].map(|name| Column::new(name, Kind::Text));
+        let numbers = ["speedup", "ideal"].map(Column::number);
+        let columns = words.into_iter().chain(numbers).chain([Column::new("busiest", Kind::Text)]);
+        let mut table = Table::new(columns.collect());
+        for r in &self.cluster_rows {
+            let words = [&r.trace, &r.machine, &r.nodes, &r.protocol].map(Cell::from);
+            let what_if = Cell::from(r.what_if.as_deref());
+            let numbers = [r.speedup, r.ideal].map(|x| Cell::from(format!("{x:.2}")));
+            let busiest = Cell::from(r.busiest.as_deref());
+            table.push(words.into_iter().chain([what_if]).chain(numbers).chain([busiest]));
+        }
+        text.push_str(&table.text(&SHOWN));
     }
 
     /// Rows of realigned references by the name of the realignment and what they stand beside.

@@ -8,7 +8,7 @@
 //! order, interruptions or what else lies in the folder.
 //!
 //! Reading order: `request` (what is asked), `resolved` (with its traces), `task` (what there is to do), [`doc`] (what comes
-//! out), `store` (where), `plan` (units of a replay), `cut`, `answers` and `analyses` (what tasks leave), `work` (doing one),
+//! out), `store` (where), `plan` (units of a replay), `cut`, `answers`, `analyses`, `clusters` and `kept` (what tasks leave), `work` (doing one),
 //! `pending` (what is left), `schedule` and `pool` (who does what), `table` and `columns` (the result).
 //!
 //! [`sweep`] does all of it. A scheduler of its own kind, such as one of a cluster, hands out the tasks that are [`pending`]
@@ -68,11 +68,13 @@
 
 mod analyses;
 mod answers;
+mod clusters;
 mod columns;
 mod cut;
 mod digest;
 pub mod doc;
 mod estimate;
+mod kept;
 mod notes;
 mod pending;
 mod plan;
@@ -98,7 +100,7 @@ pub use resolved::ResolvedStudy;
 pub use spec::Study;
 pub use spill::FileSpill;
 pub use store::{Claim, ResultStore};
-pub use task::{AnalysisTask, Task, Unit};
+pub use task::{AnalysisTask, ClusterTask, Task, Unit};
 pub use work::{Message, Worker, serve};
 
 use homenode_command::{Failure, Progress};
@@ -125,7 +127,7 @@ pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<Swee
         let least = least.div_ceil(1 << 20);
         return Err(Failure::usage(format!("--memory: at least {least}M, for a window that is realigned in memory")));
     }
-    let points = resolved.study.points();
+    let points = resolved.points();
     if points > POINTS_MAX && !request.yes {
         return Err(Failure::usage(format!(
             "the study has {points} points; more than {POINTS_MAX} take long and much room: narrow its ranges, or say --yes"
@@ -134,6 +136,7 @@ pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<Swee
     let (store, table) = ResultStore::of(request.output.as_deref(), &resolved.study.name);
     resolved.check_points()?;
     analyses::check(&resolved)?;
+    clusters::check(&resolved)?;
     let (store, claim) = store.claim(&resolved.text, &resolved.digest, request.force)?;
     if let Claim::Done(doc) = claim {
         return table::again(&store, *doc, request, table.as_deref());

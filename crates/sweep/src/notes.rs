@@ -1,4 +1,5 @@
 //! What a reader of the table should know: units, rows that are not there, estimates.
+use crate::clusters;
 use crate::resolved::ResolvedStudy;
 use homenode_command::Failure;
 use homenode_machine::Machine;
@@ -9,6 +10,9 @@ const NAMED_MAX: usize = 8;
 
 /// Sentences, the one that concerns every figure first.
 pub(crate) fn notes(resolved: &ResolvedStudy) -> Result<Vec<String>, Failure> {
+    if !resolved.study.clusters.is_empty() {
+        return clusters::notes(resolved);
+    }
     let machines = resolved.representatives()?;
     let mut notes = vec![units(&machines)];
     notes.extend(without_rows(resolved, &machines));

@@ -3,7 +3,7 @@ use crate::plan::{Plan, batches};
 use crate::resolved::ResolvedStudy;
 use crate::store::ResultStore;
 use crate::task::{Task, Unit};
-use crate::{analyses, answers, work};
+use crate::{analyses, answers, clusters, work};
 
 /// Tasks that can be done now, in any order and by any worker. A partition that was made brings more, its units; when
 /// nothing is pending, everything is done.
@@ -17,6 +17,8 @@ pub fn pending(resolved: &ResolvedStudy, store: &ResultStore) -> Vec<Task> {
     }
     let analyses = resolved.examinations().into_iter().filter(|e| !analyses::is_done(store, &resolved.digest, *e));
     tasks.extend(analyses.map(Task::Analysis));
+    let runs = clusters::tasks(resolved).into_iter().filter(|t| !clusters::is_done(store, &resolved.digest, *t));
+    tasks.extend(runs.map(Task::Cluster));
     tasks
 }
 

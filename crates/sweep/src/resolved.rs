@@ -15,6 +15,7 @@ use homenode_trace::order::OrderKind;
 use homenode_trace::{Counting, Sampling};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// A dataset of the study.
 pub(crate) struct Trace {
@@ -28,6 +29,8 @@ pub(crate) struct Trace {
     /// Address space of each thread.
     spaces: Vec<u32>,
     pub(crate) sampled: Option<Counting>,
+    /// Open for as long as the study is; of clusters alone, which share what they know of a recording.
+    reader: OnceLock<DatasetReader>,
 }
 
 /// A study, its text and its traces.
@@ -73,9 +76,17 @@ impl ResolvedStudy {
             let why = "is sampled: the order of samples says nothing about that of references, so disturbing it does not either";
             return Err(Failure::input(format!("{} {why}; leave perturb out", t.label)));
         }
-        let digests: Vec<(String, String)> = traces.iter().map(|t| (t.label.clone(), t.digest.clone())).collect();
-        let digest = known.unwrap_or_else(|| digest::study(&study, &digests));
+        let digest = match known {
+            Some(known) => known,
+            None => digest::study(&study, &digests(&study, &traces)?),
+        };
         Ok(ResolvedStudy { study, text, traces, digest })
+    }
+
+    /// Rows of the table, at most.
+    pub(crate) fn points(&self) -> u128 {
+        let of_clusters = self.study.cluster_rows().saturating_mul(self.traces.len() as u128);
+        self.study.points().saturating_add(of_clusters)
     }
 
     /// All replays, trace by trace; none if nothing is asked of them.
@@ -245,6 +256,15 @@ impl ResolvedStudy {
     }
 }
 
+/// Name of each trace, and digest of what its rows depend on: on clusters on instructions between references, too.
+fn digests(study: &Study, traces: &[Trace]) -> Result<Vec<(String, String)>, Failure> {
+    let of = |t: &Trace| {
+        let programs = if study.clusters.is_empty() { String::new() } else { digest::programs(t.reader()?)? };
+        Ok((t.label.clone(), format!("{}{programs}", t.digest)))
+    };
+    traces.iter().map(of).collect()
+}
+
 impl Trace {
     fn load(text: &Text, label: &str, digested: bool) -> Result<Trace, Failure> {
         let path = text.base.join(label);
@@ -258,7 +278,17 @@ impl Trace {
             spaces: (0..reader.threads()).map(|t| reader.address_space(t)).collect(),
             sampled: reader.manifest().sampling.as_ref().map(Sampling::counting),
             path,
+            reader: OnceLock::new(),
         })
+    }
+
+    /// The recording, opened once.
+    pub(crate) fn reader(&self) -> Result<&DatasetReader, Failure> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let opened = self.open()?;
+        Ok(self.reader.get_or_init(|| opened))
     }
 
     pub(crate) fn open(&self) -> Result<DatasetReader, Failure> {

@@ -4,9 +4,9 @@ use crate::pool::{Broken, KillHandle, Process, Runner};
 use crate::request::SweepRequest;
 use crate::resolved::ResolvedStudy;
 use crate::store::{self, ResultStore};
-use crate::task::{AnalysisTask, Task, Unit};
+use crate::task::{ClusterTask, Task, Unit};
 use crate::work::{self, Worker};
-use crate::{analyses, pending};
+use crate::{analyses, clusters, pending};
 use homenode_command::{Failure, Progress};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,9 +28,12 @@ struct Board<'a> {
 struct State {
     partitions: VecDeque<usize>,
     units: VecDeque<Unit>,
-    analyses: VecDeque<AnalysisTask>,
-    /// References of traces that analyses are done with, each analysis for itself.
-    analysed_refs: u64,
+    /// Tasks that need no other: analyses, and runs on clusters.
+    single: VecDeque<Task>,
+    /// How many of these are done, and of how many; references of those that are done.
+    singles: (usize, usize, u64),
+    /// References that runs on clusters have done of tasks in progress.
+    running: Vec<(ClusterTask, u64)>,
     /// Partitions being made: their units are still to come.
     making: usize,
     /// By replay: references taken by its partition, units done, all its units.
@@ -63,13 +66,7 @@ pub(crate) fn run(
     for replay in 0..resolved.replays().len() {
         board.find_done(replay)?;
     }
-    for e in resolved.examinations() {
-        if analyses::is_done(store, &resolved.digest, e) {
-            board.analysed(e);
-        } else {
-            board.lock().analyses.push_back(e);
-        }
-    }
+    board.find_singles();
     let memory_bytes = request.memory_bytes / workers as u64;
     let (runners, kill_handles): (Vec<Box<dyn Runner + '_>>, Vec<KillHandle>) = match &request.worker {
         None => (vec![Box::new(Worker::new(resolved, store, memory_bytes))], Vec::new()),
@@ -115,6 +112,53 @@ impl Board<'_> {
         Ok(())
     }
 
+    /// Tasks that need no other, and which of them an earlier call has done.
+    fn find_singles(&self) {
+        let digest = &self.resolved.digest;
+        let analyses = self.resolved.examinations().into_iter();
+        let analyses = analyses.map(|e| (Task::Analysis(e), analyses::is_done(self.store, digest, e)));
+        let runs = clusters::tasks(self.resolved).into_iter();
+        let runs = runs.map(|t| (Task::Cluster(t), clusters::is_done(self.store, digest, t)));
+        for (task, is_done) in analyses.chain(runs) {
+            self.lock().singles.1 += 1;
+            if is_done {
+                self.single_done(task);
+            } else {
+                self.lock().single.push_back(task);
+            }
+        }
+    }
+
+    /// References that a task which needs no other goes over.
+    fn single_refs(&self, task: Task) -> u64 {
+        match task {
+            Task::Analysis(e) => self.resolved.traces[e.trace].refs,
+            Task::Cluster(t) => clusters::refs(self.resolved, t),
+            Task::Partition(_) | Task::Unit(_) => 0,
+        }
+    }
+
+    fn single_done(&self, task: Task) {
+        let refs = self.single_refs(task);
+        let mut state = self.lock();
+        state.singles.0 += 1;
+        state.singles.2 += refs;
+        state.running.retain(|(t, _)| Task::Cluster(*t) != task);
+    }
+
+    /// Progress of a task.
+    fn told(&self, task: Task, refs: u64) {
+        let mut state = self.lock();
+        match task {
+            Task::Partition(replay) => state.at[replay].0 = refs,
+            Task::Cluster(t) => match state.running.iter_mut().find(|(known, _)| *known == t) {
+                Some((_, at)) => *at = refs,
+                None => state.running.push((t, refs)),
+            },
+            Task::Unit(_) | Task::Analysis(_) => {}
+        }
+    }
+
     fn refs(&self, replay: usize) -> u64 {
         self.resolved.traces[self.resolved.replays()[replay].trace].refs
     }
@@ -126,11 +170,7 @@ impl Board<'_> {
     /// A runner works until nothing is left.
     fn serve(&self, mut runner: Box<dyn Runner + '_>) {
         while let Some(task) = self.next() {
-            let mut told = |refs| {
-                if let Task::Partition(replay) = task {
-                    self.lock().at[replay].0 = refs;
-                }
-            };
+            let mut told = |refs| self.told(task, refs);
             let mut done = runner.carry_out(task, &mut told);
             if matches!(done, Err(Broken::Died(_))) && !self.lock().stop {
                 done = runner.carry_out(task, &mut told);
@@ -156,8 +196,8 @@ impl Board<'_> {
                 state.making += 1;
                 return Some(Task::Partition(replay));
             }
-            if let Some(e) = state.analyses.pop_front() {
-                return Some(Task::Analysis(e));
+            if let Some(task) = state.single.pop_front() {
+                return Some(task);
             }
             if state.making == 0 {
                 return None;
@@ -170,8 +210,8 @@ impl Board<'_> {
         let result = match (done, task) {
             (Ok(()), Task::Partition(replay)) => self.partitioned(replay),
             (Ok(()), Task::Unit(unit)) => self.counted(unit.replay),
-            (Ok(()), Task::Analysis(e)) => {
-                self.analysed(e);
+            (Ok(()), Task::Analysis(_) | Task::Cluster(_)) => {
+                self.single_done(task);
                 Ok(())
             }
             (Err(Broken::Failed(failure)), _) => Err(failure),
@@ -199,11 +239,8 @@ impl Board<'_> {
             Task::Analysis(e) => {
                 format!("{}, analysis {}", label(e.trace), self.resolved.study.analyses[e.analysis].name)
             }
+            Task::Cluster(t) => format!("{}, batch {}", clusters::words(self.resolved, t), t.batch),
         }
-    }
-
-    fn analysed(&self, e: AnalysisTask) {
-        self.lock().analysed_refs += self.resolved.traces[e.trace].refs;
     }
 
     fn partitioned(&self, replay: usize) -> Result<(), Failure> {
@@ -232,8 +269,10 @@ impl Board<'_> {
         kill_handles: &[KillHandle],
         progress: &mut dyn Progress,
     ) {
-        let examined = self.resolved.examinations().iter().map(|e| self.resolved.traces[e.trace].refs).sum::<u64>();
-        let total = (0..self.resolved.replays().len()).map(|r| self.refs(r) * 2).sum::<u64>() + examined;
+        let single = self.resolved.examinations().into_iter().map(Task::Analysis);
+        let single = single.chain(clusters::tasks(self.resolved).into_iter().map(Task::Cluster));
+        let single = single.map(|task| self.single_refs(task)).sum::<u64>();
+        let total = (0..self.resolved.replays().len()).map(|r| self.refs(r) * 2).sum::<u64>() + single;
         loop {
             let mut state = self.lock();
             if state.runners == 0 {
@@ -243,7 +282,7 @@ impl Board<'_> {
                 state.stop = true;
             }
             let done: u64 = state.at.iter().enumerate().map(|(r, at)| self.work_done(r, *at)).sum();
-            let done = done + state.analysed_refs;
+            let done = done + state.singles.2 + state.running.iter().map(|(_, refs)| refs).sum::<u64>();
             let over = state.stop || state.fatal.is_some();
             drop(state);
             if over {
@@ -265,7 +304,8 @@ impl Board<'_> {
 
     fn verdict(&self) -> Result<(), Failure> {
         let mut state = self.lock();
-        let (done, all) = state.at.iter().fold((0, 0), |(d, a), at| (d + at.1, a + at.2));
+        let (done, all, _) = state.singles;
+        let (done, all) = state.at.iter().fold((done, all), |(d, a), at| (d + at.1, a + at.2));
         if state.stop {
             let again = "the same command goes on from there";
             return Err(Failure::work(format!("stopped with {done} of {all} units done; {again}")));

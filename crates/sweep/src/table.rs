@@ -1,6 +1,8 @@
 //! From the answers of units to the table.
 use crate::columns::{Costs, Line, LineFile, Named, PARQUET};
-use crate::doc::{FIRST_ROWS, FIRST_ROWS_PROTOCOLS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc};
+use crate::doc::{
+    ClusterRowDoc, FIRST_ROWS, FIRST_ROWS_PROTOCOLS, RowDoc, SWEEP_SCHEMA, SecondsDoc, SweepDoc, TraceDoc,
+};
 use crate::estimate::{Estimate, estimates};
 use crate::plan::{Plan, batches};
 use crate::request::SweepRequest;
@@ -8,7 +10,7 @@ use crate::resolved::{Replay, ResolvedStudy};
 use crate::spec::Point;
 use crate::store::{self, ResultStore};
 use crate::task::Unit;
-use crate::{analyses, answers, digest, notes};
+use crate::{analyses, answers, clusters, digest, notes};
 use homenode_base::TotalCost;
 use homenode_command::{Failure, output};
 use homenode_machine::{AccessClass, Machine};
@@ -33,6 +35,7 @@ struct Files {
 struct Counted {
     rows: u64,
     first: Vec<RowDoc>,
+    cluster_rows: Vec<ClusterRowDoc>,
     seconds: SecondsDoc,
     units: u64,
     notes: Vec<String>,
@@ -71,6 +74,7 @@ pub(crate) fn write(
         table,
         csv,
         first_rows: counted.first,
+        cluster_rows: counted.cluster_rows,
         analyses,
         notes: [described.notes, counted.notes].concat(),
         ..described
@@ -94,6 +98,7 @@ fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
         traces: resolved.traces.iter().map(trace).collect(),
         order,
         machines: u64::try_from(study.machine_count()).unwrap_or(u64::MAX),
+        clusters: clusters::count(resolved),
         block_bytes: study.blocks.clone(),
         policies: study.policies.iter().map(ToString::to_string).collect(),
         protocols: study.protocols.iter().map(ToString::to_string).collect(),
@@ -107,12 +112,19 @@ fn describe(resolved: &ResolvedStudy) -> Result<SweepDoc, Failure> {
         table_sha256: String::new(),
         csv: None,
         first_rows: Vec::new(),
+        cluster_rows: Vec::new(),
         analyses: Vec::new(),
         notes: notes::notes(resolved)?,
     })
 }
 
 fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathBuf]) -> Result<Counted, Failure> {
+    if !resolved.study.clusters.is_empty() {
+        let filled = clusters::fill(resolved, store, parts)?;
+        let seconds = SecondsDoc { units: filled.seconds, ..SecondsDoc::default() };
+        let clusters::Filled { rows, units, first: cluster_rows, notes, .. } = filled;
+        return Ok(Counted { rows, units, cluster_rows, seconds, notes, ..Counted::default() });
+    }
     let of_protocols = FIRST_ROWS_PROTOCOLS * (1 + resolved.study.realign.len());
     let first_rows = if resolved.study.protocols.is_empty() { FIRST_ROWS } else { of_protocols };
     let mut files = Files::create(parts, first_rows).map_err(|e| unwritten(store, &e))?;

@@ -11,6 +11,19 @@ pub enum Task {
     Unit(Unit),
     /// Analyse a trace.
     Analysis(AnalysisTask),
+    /// Run a trace on a cluster.
+    Cluster(ClusterTask),
+}
+
+/// Some runs of one trace on one cluster, by their numbers in the study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterTask {
+    /// Number of the trace.
+    pub trace: usize,
+    /// Number of the machine in a shape.
+    pub cluster: usize,
+    /// Number of the batch of runs.
+    pub batch: usize,
 }
 
 /// One analysis of one trace, by their numbers in the study.

@@ -1,11 +1,12 @@
 //! Doing one task; and the worker process, which does those it reads from its standard input.
+use crate::clusters::Simulator;
 use crate::cut::{Cutter, window_bytes};
 use crate::plan::{Plan, batches};
 use crate::resolved::ResolvedStudy;
 use crate::spill::FileStore;
 use crate::store::{self, ResultStore};
-use crate::task::{AnalysisTask, Task, Unit};
-use crate::{analyses, answers};
+use crate::task::{AnalysisTask, ClusterTask, Task, Unit};
+use crate::{analyses, answers, clusters};
 use homenode_command::{Failure, output};
 use homenode_realign::{Opening, Private};
 use homenode_sim::Objects;
@@ -26,15 +27,16 @@ pub struct Worker<'a> {
     cutter: Cutter<'a>,
     /// The partition that the last unit was about.
     opened: Option<(usize, Plan, Partition)>,
+    simulator: Simulator<'a>,
 }
 
 impl<'a> Worker<'a> {
     /// One with so much memory, in bytes.
     pub fn new(resolved: &'a ResolvedStudy, store: &'a ResultStore, memory_bytes: u64) -> Worker<'a> {
-        Worker { cutter: Cutter { resolved, store, memory_bytes }, opened: None }
+        Worker { cutter: Cutter { resolved, store, memory_bytes }, opened: None, simulator: Simulator::default() }
     }
 
-    /// Does a task; `told` hears how many references a partition has taken so far.
+    /// Does a task; `told` hears how many references a partition has taken or a cluster has run so far.
     ///
     /// # Errors
     /// What cannot be done, and whose fault that is. A unit needs the partition of its replay.
@@ -43,6 +45,7 @@ impl<'a> Worker<'a> {
             Task::Partition(replay) => self.partition(replay, told),
             Task::Unit(unit) => self.unit(unit),
             Task::Analysis(examination) => self.analysis(examination),
+            Task::Cluster(task) => self.cluster(task, told),
         }
     }
 
@@ -93,6 +96,13 @@ impl<'a> Worker<'a> {
         let clock = ThreadClock::start();
         let tables = analyses::run(&self.cutter, examination)?;
         analyses::keep(self.cutter.store, &self.cutter.resolved.digest, examination, clock.seconds(), tables)
+    }
+
+    fn cluster(&mut self, task: ClusterTask, told: &mut dyn FnMut(u64)) -> Result<(), Failure> {
+        let clock = ThreadClock::start();
+        let Cutter { resolved, store, .. } = self.cutter;
+        let rows = self.simulator.rows(resolved, task, told)?;
+        clusters::keep(store, &resolved.digest, task, clock.seconds(), rows)
     }
 
     fn unit(&mut self, unit: Unit) -> Result<(), Failure> {
@@ -166,7 +176,7 @@ fn write(partition: &Partition, to: &Path) -> Result<(), StudyError> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// References that the partition has taken so far.
+    /// References that the partition has taken, or the cluster has run, so far.
     At(u64),
     /// The task is done.
     Done,

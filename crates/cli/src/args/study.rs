@@ -3,8 +3,8 @@ use super::values;
 use clap::{Args, Parser, ValueHint};
 use std::path::PathBuf;
 
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
+/// Examples, and what a study is made of; `PARAMETERS` stands for a list.
+const STUDY_HELP: &str = "Examples:
   homenode sweep study.toml
   homenode sweep lu.hnt --blocks 64..8192 --machines cc,numa --policies 'ace,delay(100)'
   homenode sweep lu.hnt --protocols all --counters --blocks 64..65536
@@ -31,8 +31,42 @@ A study names what varies; costs are whole numbers in the machine's unit:
   r = [2, 15, \"inf\"]                 # also g, G (copy from global memory), R (copy; \"2G\")
   R = { from = 200, to = 16500, step = 100 }
 
+Or recordings on clusters in virtual time, as homenode sim cluster runs them, and nothing else:
+  traces = [\"lu.hnt\"]
+  [[cluster]]
+  machine = [\"svm-achievable\"]
+  nodes = [\"4x4\", \"8x2\"]
+  protocols = [\"base\", \"nil\"]
+  interrupts = { from = 0, to = 10000, points = 6 }
+  what_if = [\"no-diffs\"]
+  vary = \"each\"                     # one thing at a time; default: all combinations
+Parameters that may vary there:
+PARAMETERS
+
 docs/sweep.md lists the columns of the table, docs/questions.md has recipes. The same command
-goes on where an earlier one was stopped.")]
+goes on where an earlier one was stopped.";
+
+/// Characters of a line of help.
+const HELP_WIDTH: usize = 96;
+
+/// What studies are, with the parameters of clusters from their list.
+fn study_help() -> String {
+    let (mut text, mut width) = (String::new(), HELP_WIDTH);
+    for name in homenode_sweep::spec::clusters::parameters() {
+        let is_full = width + name.len() >= HELP_WIDTH;
+        text += match (is_full, text.is_empty()) {
+            (true, true) => "  ",
+            (true, false) => "\n  ",
+            (false, _) => " ",
+        };
+        text += name;
+        width = if is_full { 2 } else { width + 1 } + name.len();
+    }
+    STUDY_HELP.replace("PARAMETERS", &text)
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = study_help())]
 pub(crate) struct Sweep {
     /// A study (.toml), or datasets to ask about with the options below.
     #[arg(required = true, value_name = "STUDY.toml | DATASET", value_hint = ValueHint::AnyPath)]

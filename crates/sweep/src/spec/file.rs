@@ -1,4 +1,5 @@
 //! `STUDY.toml` as it is written.
+use super::clusters::{self, ClusterTable};
 use super::machines::{Base, MachineSet, PARAMS};
 use super::numbers::Values;
 use super::{Disturbance, SpecError, Study, blocks, error, families, protocols, realign};
@@ -48,6 +49,22 @@ struct StudyFile {
     perturb: Vec<Spanned<PerturbTable>>,
 }
 
+/// A study of clusters in virtual time, which are asked about alone.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClustersFile {
+    name: Option<Spanned<String>>,
+    traces: Spanned<Vec<Spanned<String>>>,
+    map: Option<Spanned<String>>,
+    cluster: Vec<Spanned<ClusterTable>>,
+}
+
+/// Whether a study is about clusters.
+#[derive(Deserialize)]
+struct Kind {
+    cluster: Option<serde::de::IgnoredAny>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PerturbTable {
@@ -77,6 +94,13 @@ struct MachineTable {
 struct Text<'t>(&'t str);
 
 impl Text<'_> {
+    /// The name that a study gives itself, or that of its file.
+    fn name(&self, given: Option<Spanned<String>>, of_file: &str) -> Result<String, SpecError> {
+        if let Some(name) = &given {
+            self.put(name, check_name(name.get_ref()))?;
+        }
+        Ok(given.map_or_else(|| of_file.to_owned(), Spanned::into_inner))
+    }
     fn line<T>(&self, at: &Spanned<T>) -> usize {
         error::line_of(self.0, at.span().start)
     }
@@ -109,12 +133,36 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, SpecError> {
 
 /// Reads a study. `name` is what it is called if it does not say.
 pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Study, SpecError> {
+    if parse::<Kind>(text)?.cluster.is_some() { clusters(text, name, resolve) } else { placement(text, name, resolve) }
+}
+
+fn clusters(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Study, SpecError> {
+    let alone = |e: SpecError| match e.message.starts_with("unknown field") {
+        true => SpecError { message: format!("{}; ask about clusters in a study of their own", e.message), ..e },
+        false => e,
+    };
+    let file: ClustersFile = parse(text).map_err(alone)?;
+    let t = Text(text);
+    let name = t.name(file.name, name)?;
+    check_traces(&t, &file.traces)?;
+    let set = |table: &Spanned<ClusterTable>| t.put(table, clusters::cluster(text, table.get_ref(), resolve));
+    Ok(Study {
+        traces: file.traces.into_inner().into_iter().map(Spanned::into_inner).collect(),
+        map: map(&t, file.map.as_ref())?,
+        clusters: file.cluster.iter().map(set).collect::<Result<_, _>>()?,
+        ..Study::nothing(name)
+    })
+}
+
+fn map(t: &Text<'_>, given: Option<&Spanned<String>>) -> Result<Option<MapRule>, SpecError> {
+    let read = |m: &String| m.parse::<MapRule>().map_err(|e| SpecError::new(format!("map: {e}")));
+    given.map(|m| t.put(m, read(m.get_ref()))).transpose()
+}
+
+fn placement(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Study, SpecError> {
     let file: StudyFile = parse(text)?;
     let t = Text(text);
-    if let Some(name) = &file.name {
-        t.put(name, check_name(name.get_ref()))?;
-    }
-    let name = file.name.map_or_else(|| name.to_owned(), Spanned::into_inner);
+    let name = t.name(file.name, name)?;
     check_traces(&t, &file.traces)?;
     let block_sizes = t.put(&file.blocks, block_sizes(file.blocks.get_ref()))?;
     let recorded = t.word("order", file.order.as_ref(), &[("model", false), ("recorded", true)])?;
@@ -135,10 +183,7 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
     }
     // Who asks about protocols alone does not ask about optima of placement too.
     let optima = if named_protocols.is_empty() || !choices.is_empty() { WANTS } else { WANTS_NONE_FIRST };
-    let map = match &file.map {
-        None => None,
-        Some(m) => Some(t.put(m, m.get_ref().parse::<MapRule>().map_err(|e| SpecError::new(format!("map: {e}"))))?),
-    };
+    let map = map(&t, file.map.as_ref())?;
     Ok(Study {
         name,
         traces: file.traces.into_inner().into_iter().map(Spanned::into_inner).collect(),
@@ -158,6 +203,7 @@ pub(super) fn study(text: &str, name: &str, resolve: &Resolve<'_>) -> Result<Stu
         charge_spins: file.charge_spins,
         analyses: named_analyses(&t, &file.analyses)?,
         disturbances: disturbances(&t, &file.perturb)?,
+        clusters: Vec::new(),
     })
 }
 

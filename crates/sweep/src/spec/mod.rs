@@ -1,7 +1,8 @@
 //! What a study asks: `STUDY.toml`, or the same on a command line.
 //!
-//! Reading order: [`Study`], `file` (the text), `numbers`, `blocks`, `protocols`, `realign` (values), [`machines`], [`families`], `error`.
+//! Reading order: [`Study`], `file` (the text), `numbers`, `blocks`, `protocols`, `realign` (values), [`machines`], [`families`], [`clusters`], `error`.
 mod blocks;
+pub mod clusters;
 mod error;
 pub mod families;
 mod file;
@@ -13,6 +14,7 @@ mod realign;
 mod tests;
 
 pub use blocks::{BLOCKS, blocks, policies};
+pub use clusters::ClusterSet;
 pub use error::{SpecError, nearest};
 pub use file::Resolve;
 pub use machines::{Base, MachineSet, PARAMS, Param, Point};
@@ -83,6 +85,8 @@ pub struct Study {
     pub analyses: Vec<&'static homenode_study::analyses::Spec>,
     /// Changes to the order under which everything is asked again, beside the order as it is.
     pub disturbances: Vec<Disturbance>,
+    /// Clusters in virtual time; with them, nothing else is asked.
+    pub clusters: Vec<ClusterSet>,
 }
 
 impl Study {
@@ -96,7 +100,35 @@ impl Study {
         Ok(study)
     }
 
+    /// A study that asks nothing.
+    fn nothing(name: String) -> Study {
+        Study {
+            name,
+            traces: Vec::new(),
+            blocks: Vec::new(),
+            machines: Vec::new(),
+            policies: Vec::new(),
+            protocols: Vec::new(),
+            counters: false,
+            realign: Vec::new(),
+            best_static: Want::None,
+            with_replication: Want::None,
+            without_replication: Want::None,
+            start: Start::FreeSet,
+            seeds: None,
+            map: None,
+            map_text: String::new(),
+            charge_spins: false,
+            analyses: Vec::new(),
+            disturbances: Vec::new(),
+            clusters: Vec::new(),
+        }
+    }
+
     fn check_rows(&self) -> Result<(), SpecError> {
+        if !self.clusters.is_empty() {
+            return Ok(());
+        }
         if self.rows_each() == 0 && self.analyses.is_empty() {
             return Err(SpecError::new(
                 "nothing is asked: name policies, protocols, analyses, or an optimum other than none",
@@ -143,6 +175,12 @@ impl Study {
         [traces, self.blocks.len() as u128, self.rows_each()]
             .into_iter()
             .fold(self.machine_count(), u128::saturating_mul)
+    }
+
+    /// Rows of one trace on all clusters.
+    pub fn cluster_rows(&self) -> u128 {
+        let rows = |s: &ClusterSet| s.points().saturating_mul((s.clusters().count() * s.steps.len()) as u128);
+        self.clusters.iter().map(rows).fold(0, u128::saturating_add)
     }
 
     /// The machine with this number, over all sets.

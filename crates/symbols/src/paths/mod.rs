@@ -72,6 +72,13 @@ impl<'s> Paths<'s> {
         Paths { sites: &symbols.sites, files, known: HashMap::new() }
     }
 
+    /// The files of which something can be said, in ascending order.
+    pub fn files(&self) -> Vec<&'s str> {
+        let mut files: Vec<&str> = self.files.iter().filter(|(_, search)| search.is_some()).map(|(f, _)| *f).collect();
+        files.sort_unstable();
+        files
+    }
+
     /// The least number of the program's own instructions after the reference at site `from` up to the one at site `to`;
     /// sites by their numbers in the dataset. `None` if no path is known.
     pub fn between(&mut self, from: u32, to: u32) -> Option<u32> {

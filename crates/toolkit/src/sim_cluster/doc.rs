@@ -1,6 +1,6 @@
 //! What `homenode sim cluster` says.
 use super::objects::{LockWaits, ObjectWaits};
-use homenode_cluster::{Row, Server, WhatIf};
+use homenode_cluster::{COUNTS, Row, Server, TIMES, WORK, WhatIf};
 use homenode_command::gaps::Known;
 use homenode_svmrun::Advice;
 use homenode_table::{Cell, Column, Kind, Table};
@@ -134,46 +134,6 @@ impl Change {
         self.what_ifs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
 }
-
-pub(super) type Time = (&'static str, fn(&Row) -> u64);
-
-/// Times of threads, in the order of the study's classes.
-pub(super) const TIMES: [Time; 8] = [
-    ("compute", |r| r.compute),
-    ("local", |r| r.local),
-    ("data", |r| r.data),
-    ("lock", |r| r.lock),
-    ("barrier", |r| r.barrier),
-    ("other", |r| r.other),
-    ("interrupted", |r| r.interrupted),
-    ("idle", |r| r.idle),
-];
-
-/// Work of the protocol, within those times.
-pub(super) const WORK: [Time; 6] = [
-    ("mprotect", |r| r.work.protection),
-    ("twins", |r| r.work.twins),
-    ("diffs", |r| r.work.diffs),
-    ("notices", |r| r.work.notices),
-    ("requests", |r| r.work.requests),
-    ("handlers", |r| r.work.handlers),
-];
-
-pub(super) const COUNTS: [Time; 13] = [
-    ("fetches", |r| r.counts.fetches),
-    ("retries", |r| r.counts.retries),
-    ("twins", |r| r.counts.twins),
-    ("diffs", |r| r.counts.diffs),
-    ("runs", |r| r.counts.runs),
-    ("invalidations", |r| r.counts.invalidations),
-    ("locks here", |r| r.counts.locks_local),
-    ("locks remote", |r| r.counts.locks_remote),
-    ("protections", |r| r.counts.protections),
-    ("interrupts", |r| r.interrupts.all()),
-    ("messages", |r| r.counts.messages),
-    ("bytes", |r| r.counts.bytes),
-    ("own bytes", Row::own_bytes),
-];
 
 impl SimClusterDoc {
     /// As JSON.

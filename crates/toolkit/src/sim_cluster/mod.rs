@@ -12,23 +12,20 @@ mod wrong;
 use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
 use doc::{Change, Compared, RowDoc, SIM_CLUSTER_SCHEMA};
-use homenode_cluster::{Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Question, Row, WhatIf, run};
+use homenode_cluster::{
+    Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Question, Row, Shape, WhatIf, run, shape, shaped,
+};
 use homenode_command::dataset::{Opened, open};
 use homenode_command::gaps::{Known, Source};
 use homenode_command::{Failure, Progress, machine};
-use homenode_hlrc::MAX_NODES;
 use homenode_hlrc::steps::{self, Step};
 use homenode_machine::{Machine, MapRule};
 use homenode_sim::names::NameTable;
 use homenode_timed::engine::{Options, TimedError};
-use homenode_trace::order::Granted;
-use homenode_trace::{DatasetReader, Event, EventKind};
+use homenode_trace::DatasetReader;
 use objects::Places;
 use std::path::PathBuf;
 use workers::on_all;
-
-/// Most processors a node, and of a cluster.
-const PROCESSORS_MAX: [u16; 2] = [64, 4096];
 
 /// Nodes above which there is one run at a time: a thousand take some gigabytes.
 const ALONE_ABOVE: u16 = 256;
@@ -111,7 +108,7 @@ pub fn sim_cluster_on(
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
-        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).chain(unordered(&reader)).collect(),
+        notes: notes(&reader, known, recorded).into_iter().chain(homenode_cluster::notes(&reader)).collect(),
         compare: request.compare.clone(),
         rows,
     })
@@ -121,7 +118,7 @@ pub fn sim_cluster_on(
 struct Asked {
     steps: Vec<&'static Step>,
     machine: Machine,
-    shapes: Vec<(u16, u16)>,
+    shapes: Vec<Shape>,
     map: Option<MapRule>,
     changes: Vec<Change>,
     faults: Option<Faults>,
@@ -168,8 +165,7 @@ impl Asked {
         let jobs = shapes.len() + count;
         let workers = if shapes.iter().any(|s| s.0 > ALONE_ABOVE) { 1 } else { workers };
         let bind = |source: &mut Source<'_>, n: usize| {
-            let mut machine = self.machine.clone();
-            machine.shape.cores = vec![shapes[n].1; shapes[n].0.into()];
+            let machine = shaped(&self.machine, shapes[n]);
             let options = Options { phase: request.phase.clone(), ..Options::default() };
             let (machine, map, checks, faults) = (&machine, map.clone(), request.checks, self.faults);
             Question { machine, map, options, checks, faults }.bind(reader, source.run()).map_err(failure)
@@ -190,7 +186,7 @@ impl Asked {
 
 /// What `--what-if` takes, in words.
 pub fn what_ifs_help() -> String {
-    let parameters: Vec<&str> = PARAMETERS.iter().map(|p| p.name).collect();
+    let parameters: Vec<String> = PARAMETERS.iter().map(|p| format!("{} ({})", p.name, p.summary)).collect();
     let named: Vec<String> = NAMED.iter().map(|(name, what, _)| format!("{name} ({what})")).collect();
     format!(
         "Counterfactuals, a row each: a parameter with a value or a factor (interrupts=0, io=4x; {}), or {}.",
@@ -210,30 +206,6 @@ pub fn faults_help() -> String {
         kinds(false),
         kinds(true)
     )
-}
-
-/// Whether nothing in a recording orders its threads.
-fn unordered(reader: &DatasetReader) -> Option<String> {
-    let orders = |e: &Event| matches!(e.kind, EventKind::Acquire { .. } | EventKind::AcqRel { .. });
-    let is_alone = !reader.events().iter().any(|e| orders(&e)) && reader.threads() > 1;
-    is_alone.then(|| {
-        "the recording has no synchronisation: nodes never learn of each other's writes, so a page is fetched once at most".to_owned()
-    })
-}
-
-/// Synchronisation by which nodes learn nothing of each other.
-fn unseen(reader: &DatasetReader) -> Option<String> {
-    let granted = Granted::default();
-    let is_unseen = |e: &Event| {
-        let acquires = matches!(e.kind, EventKind::Acquire { .. } | EventKind::AcqRel { .. });
-        acquires && granted.object(reader.shared(), reader.address_space(e.thread), e).is_none()
-    };
-    let count = reader.events().iter().filter(|e| is_unseen(e)).count();
-    (count > 0).then(|| {
-        format!(
-            "{count} times threads follow each other by something else than mutexes, reader-writer locks and barriers, such as another thread's end: nodes learn nothing of each other's writes by that (--check says whether reads find them)"
-        )
-    })
 }
 
 /// Each parameter in which another machine differs, and all of them.
@@ -292,20 +264,9 @@ fn with_page(mut machine: Machine, page: Option<u64>) -> Result<Machine, Failure
     Ok(machine)
 }
 
-fn shapes(words: &[String], machine: &Machine) -> Result<Vec<(u16, u16)>, Failure> {
+fn shapes(words: &[String], machine: &Machine) -> Result<Vec<Shape>, Failure> {
     if words.is_empty() {
         return Ok(vec![(machine.nodes() as u16, machine.shape.cores[0])]);
     }
-    let shape = |word: &String| {
-        let number = |text: &str, most: u16| text.parse().ok().filter(|n| (1..=most).contains(n));
-        let [each, all] = PROCESSORS_MAX;
-        let shape =
-            word.split_once('x').and_then(|(n, of)| Some((number(n, MAX_NODES as u16)?, number(of, each)?)));
-        shape.filter(|(nodes, of)| u32::from(*nodes) * u32::from(*of) <= all.into()).ok_or_else(|| {
-            Failure::usage(format!(
-                "--nodes: '{word}' is not nodes x processors of each, such as 4x4, at most {MAX_NODES} nodes, {each} processors each and {all} in all"
-            ))
-        })
-    };
-    words.iter().map(shape).collect()
+    words.iter().map(|word| shape(word).map_err(|e| Failure::usage(format!("--nodes: {e}")))).collect()
 }

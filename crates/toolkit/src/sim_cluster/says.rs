@@ -1,7 +1,7 @@
 //! Sentences on rows: none says what its table does not.
-use super::doc::{Compared, RowDoc, SimClusterDoc, TIMES};
+use super::doc::{Compared, RowDoc, SimClusterDoc};
 use super::tables::mean;
-use homenode_cluster::Server;
+use homenode_cluster::{Server, TIMES};
 use homenode_svmrun::Advice;
 
 /// Share of the ideal speedup above which nothing is to be explained.
@@ -153,7 +153,7 @@ impl SimClusterDoc {
             let most = most.collect::<Vec<_>>().join(", ");
             let most = if most.is_empty() { "nothing of it alone saves any".to_owned() } else { most };
             Some(format!(
-                "{} {}: {share:.0} % of the time is {name}; all parameters as {other} has them save {:.1} % (caches and sizes of packets stay): {most}",
+                "{} {}: {share:.0} % of the time is {name}; all parameters as {other} has them save {:.1} % (sizes of lines and pieces stay): {most}",
                 plain.shape(),
                 plain.row.protocol,
                 all.1,

@@ -1,6 +1,6 @@
 //! What `homenode sim cluster` says as tables, of which text and page are made.
-use super::doc::{COUNTS, KEYS, RowDoc, SimClusterDoc, TIMES, WORK};
-use homenode_cluster::{InPhase, Server};
+use super::doc::{KEYS, RowDoc, SimClusterDoc};
+use homenode_cluster::{COUNTS, InPhase, Number, Server, TIMES, WORK};
 use homenode_openmp::Construct;
 use homenode_table::{Cell, Column, Table};
 
@@ -52,7 +52,7 @@ impl SimClusterDoc {
 
     /// What the protocol computed, and what it did.
     pub(super) fn work(&self) -> [Titled; 2] {
-        let names = |of: &[super::doc::Time]| -> Vec<&'static str> { of.iter().map(|(name, _)| *name).collect() };
+        let names = |of: &[Number]| -> Vec<&'static str> { of.iter().map(|(name, _)| *name).collect() };
         let work = |r: &RowDoc| WORK.iter().map(|(_, of)| format!("{:.1}", r.share(of(&r.row)))).collect();
         let counts = |r: &RowDoc| COUNTS.iter().map(|(_, of)| of(&r.row).to_string()).collect();
         let title = "work of the protocol, within these times, in percent of the processors' time";

@@ -204,18 +204,7 @@ pub(crate) fn notes(reader: &DatasetReader, known: Known, recorded_objects: u64)
                 .to_owned(),
         );
     }
-    let refs = known.counted + known.estimated + known.unknown;
-    if known.unknown > 0 && known.unknown * 100 >= refs {
-        let percent = 100.0 * known.unknown as f64 / refs as f64;
-        notes.push(format!(
-            "before {percent:.0} % of the references the number of instructions is not known: taken as 1"
-        ));
-    }
-    if known.estimated > 0 {
-        notes.push(
-            "instructions between references are estimated: the shortest way through the machine code".to_owned(),
-        );
-    }
+    notes.extend(known.notes());
     if recorded_objects > 0 {
         notes.push(format!("{recorded_objects} locks or barriers are granted in their recorded order: granted anew, threads waited for each other in a circle"));
     }

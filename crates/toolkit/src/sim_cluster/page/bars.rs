@@ -1,7 +1,7 @@
 //! Bars in rows of tables, as wide as there is room.
-use super::super::doc::{Compared, RowDoc, SimClusterDoc, TIMES};
+use super::super::doc::{Compared, RowDoc, SimClusterDoc};
 use super::super::tables::{mean, phase_name};
-use homenode_cluster::{InPhase, NAMED, Parameter, Server};
+use homenode_cluster::{InPhase, NAMED, Parameter, Server, TIMES};
 use homenode_table::esc;
 
 /// What the colours are.

@@ -2,8 +2,9 @@
 //! tables below.
 mod bars;
 
-use super::doc::{RowDoc, SimClusterDoc, TIMES};
+use super::doc::{RowDoc, SimClusterDoc};
 use super::tables::Titled;
+use homenode_cluster::TIMES;
 use homenode_judging::html::{framed, notes};
 use homenode_table::esc;
 

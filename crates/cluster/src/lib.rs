@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** pure; the protocol sees neither clock nor network, and the same recording, machine and options give the same times everywhere.
 //!
-//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `contents` (to check by), `faults` (what goes wrong), `world` (tasks), `interrupts`, `messages`,
+//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `contents` (to check by), `faults` (what goes wrong), `journal` (what tasks did), `world` (tasks), `interrupts`, `messages`,
 //! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], `phases`, [`run`], [`WhatIf`] (clusters of which one thing is another one), `sequential` (one processor).
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod fabric;
 mod faults;
 mod host;
 mod interrupts;
+mod journal;
 mod messages;
 mod pages;
 mod phases;
@@ -31,6 +32,7 @@ mod world;
 pub use error::ClusterError;
 pub use fabric::{fetch_cycles, message_cycles};
 pub use faults::{Faults, Injected, KINDS as FAULTS, Kind as FaultKind};
+pub use journal::{Journal, Noted};
 pub use row::{AtNode, Counts, InPhase, Interrupts, PageWaits, Row, Server, SyncWaits, Work};
-pub use run::{Bound, Question, run};
+pub use run::{Bound, Question, run, run_noted};
 pub use what_if::{NAMED, Named, PARAMETERS, Parameter, WhatIf};

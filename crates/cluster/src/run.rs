@@ -3,6 +3,7 @@ use crate::ClusterError;
 use crate::deadlock;
 use crate::fabric::PARTS;
 use crate::faults::Faults;
+use crate::journal::Journal;
 use crate::pages::Pages;
 use crate::phases::{most_work, node_data, phases};
 use crate::row::{Counts, Interrupts, Row, Server, Work};
@@ -10,7 +11,7 @@ use crate::sequential;
 use crate::slowed::Slowed;
 use crate::system::System;
 use crate::what_if::{Named, PREFETCH, WhatIf};
-use crate::world::World;
+use crate::world::{Modelled, World};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
@@ -158,15 +159,27 @@ fn slots(data: &DatasetReader, processors: u32) -> Result<HashMap<Object, u32>, 
 /// # Errors
 /// [`ClusterError`].
 pub fn run<'g, G: Gaps + 'g>(bound: &Bound<'_>, step: &Step, mut gaps: impl FnMut() -> G) -> Result<Row, ClusterError> {
-    run_boxed(bound, step, &mut || Box::new(gaps()))
+    Ok(run_boxed(bound, (step, false), &mut || Box::new(gaps()))?.0)
+}
+
+/// As [`run`], with a journal of each node: the protocol does the same again on what they say that it was given.
+///
+/// # Errors
+/// As there.
+pub fn run_noted<'g, G: Gaps + 'g>(
+    bound: &Bound<'_>,
+    step: &Step,
+    mut gaps: impl FnMut() -> G,
+) -> Result<(Row, Vec<Journal>), ClusterError> {
+    run_boxed(bound, (step, true), &mut || Box::new(gaps()))
 }
 
 /// Not generic: the engine is compiled here, with the cluster in it.
 fn run_boxed<'g>(
     bound: &Bound<'_>,
-    step: &Step,
+    (step, notes): (&Step, bool),
     gaps: &mut dyn FnMut() -> Box<dyn Gaps + 'g>,
-) -> Result<Row, ClusterError> {
+) -> Result<(Row, Vec<Journal>), ClusterError> {
     let Bound { data, bindings, options, pages, slots, .. } = bound;
     let (mut net, mut step) = (bound.net.clone(), *step);
     bound.what_ifs.iter().for_each(|w| w.apply(&mut net, &mut step));
@@ -194,8 +207,9 @@ fn run_boxed<'g>(
     cluster.inbox = cluster.least_inbox();
     let mut last: Option<Rc<World>> = None;
     let make = || {
-        let how = (&net, local_faults, bound.checks, bound.faults);
-        let system = System::new(how, cluster, pages.clone(), slots.clone());
+        let modelled =
+            Modelled { net: net.clone(), local_faults, checks: bound.checks, faults: bound.faults, notes };
+        let system = System::new(modelled, cluster, pages.clone(), slots.clone());
         if let Some(before) = last.replace(system.world.clone()) {
             before.give_up();
         }
@@ -210,7 +224,9 @@ fn run_boxed<'g>(
         }
         (e, _) => e,
     });
-    Ok(row(bound, &step, &done?))
+    let done = done?;
+    let world = &done.memory.world;
+    Ok((row(bound, &step, &done), world.tapes.take(world.nodes.iter().map(|n| n.cluster))))
 }
 
 fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {

@@ -1,16 +1,14 @@
 //! The cluster as the engine's memory system.
 use crate::caches::{Brought, Caches, Found, NONE_PAGE, WriteBuffer};
 use crate::fabric::Fabric;
-use crate::faults::Faults;
 use crate::host;
 use crate::pages::Pages;
 use crate::row::{PageWaits, SyncWaits};
-use crate::world::{Node, World};
+use crate::world::{Modelled, Node, World};
 use hashbrown::HashMap;
 use homenode_hlrc::cluster::{Cluster, PageId};
 use homenode_hlrc::host::Access as May;
 use homenode_hlrc::operation::Operation;
-use homenode_machine::Network;
 use homenode_timed::engine::{Access, Deed, Effects, Memory, Object, Path};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,14 +61,15 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// `local_faults`: pages are there when they are touched. `checks`: they have contents.
+    /// Processors that have done nothing, with empty caches.
     pub(crate) fn new(
-        (net, local_faults, checks, faults): (&Network, bool, bool, Option<Faults>),
+        modelled: Modelled,
         like: Cluster,
         pages: Arc<Pages>,
         slots: Arc<HashMap<Object, u32>>,
     ) -> System {
         let count = like.all_threads() as usize;
+        let as_task = if modelled.notes { host::noted_task } else { host::task };
         let processor = || Processor {
             page: (u64::MAX, NONE_PAGE),
             writes: WriteBuffer::default(),
@@ -84,14 +83,14 @@ impl System {
             slot_waits: vec![(false, 0, 0); like.slots as usize],
             held_faults: HashMap::new(),
             phase_waits: vec![[0; 2]],
-            world: World::new((net.clone(), local_faults, checks, faults), like, host::task),
+            caches: Caches::new(&modelled.net, count, like.threads.into()),
+            line_shift: modelled.net.line_bytes.trailing_zeros(),
+            world: World::new(modelled, like, as_task),
             pages,
             slots,
-            caches: Caches::new(net, count, like.threads.into()),
             processors: (0..count).map(|_| processor()).collect(),
             gathered: HashMap::new(),
             brought: Brought::default(),
-            line_shift: net.line_bytes.trailing_zeros(),
         }
     }
 

@@ -5,6 +5,7 @@
 use crate::contents::Contents;
 use crate::fabric::Fabric;
 use crate::faults::{Faults, Injector};
+use crate::journal::Tapes;
 use crate::row::{AtNode, Counts, Interrupts, Work};
 use hashbrown::HashMap;
 use homenode_base::NodeId;
@@ -111,12 +112,25 @@ pub(crate) struct Joined {
     pub(crate) actions: Vec<Action>,
 }
 
+/// What of a cluster is modelled, and how.
+pub(crate) struct Modelled {
+    pub(crate) net: Network,
+    /// Whether pages are there when they are touched.
+    pub(crate) local_faults: bool,
+    /// Whether pages have contents.
+    pub(crate) checks: bool,
+    pub(crate) faults: Option<Faults>,
+    /// Whether operations write journals.
+    pub(crate) notes: bool,
+}
+
 pub(crate) struct World {
     as_task: AsTask,
     /// Whether pages are there when they are touched.
     pub(crate) local_faults: bool,
     /// Contents of pages, if they are to be checked.
     pub(crate) contents: Option<Contents>,
+    pub(crate) tapes: Tapes,
     pub(crate) net: Network,
     pub(crate) fabric: Fabric,
     pub(crate) nodes: Vec<Node>,
@@ -162,7 +176,7 @@ pub(crate) fn zeros(words: usize) -> Vec<AtomicU64> {
 impl World {
     /// Nodes that are all like this one.
     pub(crate) fn new(
-        (net, local_faults, checks, faults): (Network, bool, bool, Option<Faults>),
+        Modelled { net, local_faults, checks, faults, notes }: Modelled,
         like: Cluster,
         as_task: AsTask,
     ) -> Rc<World> {
@@ -194,6 +208,7 @@ impl World {
                 let line_words = (net.line_bytes / 8) as usize;
                 Contents::new(nodes, pages, like.page_words, line_words)
             }),
+            tapes: Tapes::of(if notes { like.all_threads() as u32 } else { 0 }),
             fabric: Fabric::new(net.clone()),
             nodes: (0..like.nodes).map(node).collect(),
             layout: like.layout(),

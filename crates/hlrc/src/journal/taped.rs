@@ -71,6 +71,10 @@ impl<H: Host, T: Tape> Host for Taped<'_, H, T> {
         self.host.allow(pages, access);
     }
 
+    async fn protected(&self) {
+        self.host.protected().await;
+    }
+
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {
         self.asks(Kind::Get, node.0, word as u64, into.len() as u64);
         self.host.get(node, word, into).await;

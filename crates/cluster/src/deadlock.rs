@@ -2,11 +2,10 @@
 use crate::ClusterError;
 use crate::faults::Injector;
 use crate::pages::Pages;
+use crate::slots::Slots;
 use crate::world::World;
-use hashbrown::HashMap;
 use homenode_hlrc::operation::Operation;
 use homenode_threads::ThreadBinding;
-use homenode_timed::engine::Object;
 use homenode_trace::DatasetReader;
 
 /// Things waited for that an error names, at most.
@@ -15,7 +14,7 @@ const NAMED_MAX: usize = 8;
 /// The error for threads that wait in vain on processors: `bindings` has them as nodes.
 pub(crate) fn error(
     (data, bindings): (&DatasetReader, &[ThreadBinding]),
-    (world, pages, slots): (&World, &Pages, &HashMap<Object, u32>),
+    (world, pages, slots): (&World, &Pages, &Slots),
     suspended: &[u32],
 ) -> ClusterError {
     let mut waits: Vec<(Operation, Vec<u32>)> = Vec::new();
@@ -27,7 +26,7 @@ pub(crate) fn error(
             None => waits.push((operation, vec![*thread])),
         }
     }
-    let address = |slot: u32| slots.iter().find(|s| *s.1 == slot).map_or(0, |s| s.0.1);
+    let address = |slot: u32| slots.iter().find(|s| s.1 == slot).map_or(0, |s| s.0.1);
     let named = |(operation, who): &(Operation, Vec<u32>)| {
         let (who, is_one) = (threads(who.iter().copied()), who.len() == 1);
         let wait = if is_one { "waits" } else { "wait" };
@@ -36,9 +35,11 @@ pub(crate) fn error(
                 let flat = pages.flats.get(page.index()).map_or(0, |flat| flat << pages.shift);
                 format!("{who} {wait} for page {flat:#x}")
             }
-            Operation::Barrier { slot } => {
+            Operation::Barrier { slot } | Operation::Meet { slot, .. } => {
                 let came = |t: &u32| waits.iter().any(|w| w.0 == *operation && w.1.contains(t));
-                let missing = (0..bindings.len() as u32).filter(|t| data.refs(*t) > 0 && !came(t));
+                let processor = |t: u32| bindings[t as usize].cpu.into();
+                let is_missing = |t: &u32| data.refs(*t) > 0 && slots.has(*slot, processor(*t)) && !came(t);
+                let missing = (0..bindings.len() as u32).filter(is_missing);
                 let missing = match threads(missing) {
                     none if none.is_empty() => "where all have come".to_owned(),
                     some => format!("where {some} did not come"),
@@ -58,7 +59,7 @@ pub(crate) fn error(
 }
 
 /// Numbers of threads, in words; nothing if there are none.
-fn threads(numbers: impl Iterator<Item = u32>) -> String {
+pub(crate) fn threads(numbers: impl Iterator<Item = u32>) -> String {
     let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
     match &numbers[..] {
         [] => String::new(),

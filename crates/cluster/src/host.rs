@@ -167,6 +167,9 @@ impl Host for Thread {
     fn thread(&self) -> u16 {
         self.thread
     }
+    fn parties(&self, slot: u32, node: NodeId) -> u64 {
+        self.world.locks_and_barriers.parties(slot, node.index()).into()
+    }
 
     fn access(&self, place: Place, does: Does) -> u64 {
         match place {

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** pure; the protocol sees neither clock nor network, and the same recording, machine and options give the same times everywhere.
 //!
-//! Reading order: `pages` (what nodes share), `fabric` (the way of a message), `caches` (inside a node), `contents` (to check by), `faults` (what goes wrong), `journal` (what tasks did), `world` (tasks), `interrupts`, `messages`,
+//! Reading order: `pages` (what nodes share), `slots` (who comes to which barrier), `fabric` (the way of a message), `caches` (inside a node), `contents` (to check by), `faults` (what goes wrong), `journal` (what tasks did), `world` (tasks), `interrupts`, `messages`,
 //! `host` (what the protocol stands on), `system` (what the engine asks), [`Row`], `phases`, [`run`], [`WhatIf`] (clusters of which one thing is another one), `sequential` (one processor).
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod phases;
 mod row;
 mod run;
 mod sequential;
+mod slots;
 mod slowed;
 mod system;
 mod what_if;

@@ -8,20 +8,18 @@ use crate::pages::Pages;
 use crate::phases::{most_work, node_data, phases};
 use crate::row::{Counts, Interrupts, Row, Server, Work};
 use crate::sequential;
+use crate::slots::Slots;
 use crate::slowed::Slowed;
 use crate::system::System;
 use crate::what_if::{Named, PREFETCH, WhatIf};
 use crate::world::{Modelled, World};
-use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
 use homenode_hlrc::steps::Step;
 use homenode_machine::{Machine, MapRule, Network};
 use homenode_threads::{ThreadBinding, bindings, thread_map};
-use homenode_timed::engine::{Gaps, Object, Options, Simulated, TimedError, Times, Waits, simulate};
+use homenode_timed::engine::{Gaps, Options, Simulated, TimedError, Times, Waits, simulate};
 use homenode_trace::DatasetReader;
-use homenode_trace::event::{EventKind, SyncKind};
-use homenode_trace::order::Granted;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -58,7 +56,7 @@ pub struct Bound<'d> {
     threads: u16,
     page_words: usize,
     pages: Arc<Pages>,
-    slots: Arc<HashMap<Object, u32>>,
+    slots: Arc<Slots>,
     sequential: u64,
     /// What is another one than on the machine.
     what_ifs: Vec<WhatIf>,
@@ -109,13 +107,13 @@ impl Question<'_> {
         let mut bindings = bindings(&map, |thread| data.address_space(thread));
         let nodes = machine.nodes();
         let pages = Pages::find(data, &bindings, (machine.shape.page_bytes.trailing_zeros(), nodes))?;
-        let slots = slots(data, u32::from(machine.shape.cores[0]) * nodes as u32)?;
+        bindings.iter_mut().for_each(|b| b.node = NodeId(b.cpu));
+        let slots = Slots::find(data, &bindings, (nodes as u32, machine.shape.cores[0].into()))?;
         // A slot has some words and three a node, at each node.
         let most = SLOT_WORDS_MAX / (nodes * (3 * nodes + 16));
         if slots.len() > most {
             return Err(ClusterError::ManyLocks { locks: slots.len(), most, nodes });
         }
-        bindings.iter_mut().for_each(|b| b.node = NodeId(b.cpu));
         let sequential = sequential::cycles(data, &net, &mut gaps, self.options.phase.as_deref())?;
         Ok(Bound {
             data,
@@ -133,25 +131,6 @@ impl Question<'_> {
             what_ifs: Vec::new(),
         })
     }
-}
-
-/// Numbers of locks and barriers, in the order of the recording.
-fn slots(data: &DatasetReader, processors: u32) -> Result<HashMap<Object, u32>, ClusterError> {
-    let (granted, mut slots) = (Granted::default(), HashMap::new());
-    for e in data.events() {
-        if !matches!(e.kind, EventKind::Acquire { .. } | EventKind::Release { .. }) {
-            continue;
-        }
-        let Some((object, sync)) = granted.object(data.shared(), data.address_space(e.thread), &e) else { continue };
-        if let SyncKind::Barrier { parties } = sync
-            && parties != processors
-        {
-            return Err(ClusterError::Barrier { object: object.1, parties, processors });
-        }
-        let next = slots.len() as u32;
-        slots.entry(object).or_insert(next);
-    }
-    Ok(slots)
 }
 
 /// Runs a recording by a step of the protocol; `gaps` makes the instructions between references, anew for each attempt.

@@ -4,6 +4,7 @@ use crate::fabric::Fabric;
 use crate::host;
 use crate::pages::Pages;
 use crate::row::{PageWaits, SyncWaits};
+use crate::slots::Slots;
 use crate::world::{Modelled, Node, World};
 use hashbrown::HashMap;
 use homenode_hlrc::cluster::{Cluster, PageId};
@@ -43,7 +44,7 @@ struct Processor {
 pub(crate) struct System {
     pub(crate) world: Rc<World>,
     pages: Arc<Pages>,
-    slots: Arc<HashMap<Object, u32>>,
+    slots: Arc<Slots>,
     caches: Caches,
     processors: Vec<Processor>,
     /// Arrivals of each node at each barrier: the last one of a turn is the leader.
@@ -66,7 +67,7 @@ impl System {
         modelled: Modelled,
         like: Cluster,
         pages: Arc<Pages>,
-        slots: Arc<HashMap<Object, u32>>,
+        slots: Arc<Slots>,
     ) -> System {
         let count = like.all_threads() as usize;
         let as_task = if modelled.notes { host::noted_task } else { host::task };
@@ -85,7 +86,7 @@ impl System {
             phase_waits: vec![[0; 2]],
             caches: Caches::new(&modelled.net, count, like.threads.into()),
             line_shift: modelled.net.line_bytes.trailing_zeros(),
-            world: World::new(modelled, like, as_task),
+            world: World::new(modelled, (like, slots.clone()), as_task),
             pages,
             slots,
             processors: (0..count).map(|_| processor()).collect(),
@@ -131,10 +132,10 @@ impl System {
         let mut all = vec![SyncWaits::default(); self.slots.len()];
         let remote = self.world.remote.borrow();
         for (object, slot) in self.slots.iter() {
-            let at = *slot as usize;
+            let at = slot as usize;
             let (is_barrier, waited, times) = self.slot_waits[at];
-            let faulted = self.held_faults.get(slot).copied().unwrap_or(0);
-            all[at] = SyncWaits { object: *object, is_barrier, waited, times, remote: remote[at], faulted };
+            let faulted = self.held_faults.get(&slot).copied().unwrap_or(0);
+            all[at] = SyncWaits { object, is_barrier, waited, times, remote: remote[at], faulted };
         }
         all
     }
@@ -263,12 +264,12 @@ impl System {
     /// A processor comes to a barrier.
     fn arrive(&mut self, processor: u32, slot: u32) {
         let node = self.world.node_of(processor).0;
-        let threads = u32::from(self.world.nodes[0].cluster.threads);
+        let threads = self.slots.parties(slot, node.into());
         let gathered = self.gathered.entry((node, slot)).or_default();
         *gathered = (*gathered + 1) % threads;
         let h = &self.world.net.handlers;
         let owed = h.local + if *gathered == 0 { h.leader } else { 0 };
-        self.begin(processor, Waiting::Barrier(slot), Operation::Barrier { slot }, owed);
+        self.begin(processor, Waiting::Barrier(slot), self.slots.barrier(slot), owed);
     }
 }
 
@@ -312,7 +313,7 @@ impl Memory for System {
     }
     fn synchronise(&mut self, _: u32, _: u64, _: &mut Effects) {}
     fn operate(&mut self, processor: u32, object: Object, deed: Deed, now: u64, fx: &mut Effects) -> bool {
-        let Some(&slot) = self.slots.get(&object) else { return false };
+        let Some(slot) = self.slots.number(object) else { return false };
         self.world.acts(now);
         let is_done = match deed {
             Deed::Take { .. } => self.lock(processor, slot, true),

@@ -7,6 +7,7 @@ use crate::fabric::Fabric;
 use crate::faults::{Faults, Injector};
 use crate::journal::Tapes;
 use crate::row::{AtNode, Counts, Interrupts, Work};
+use crate::slots::Slots;
 use hashbrown::HashMap;
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Layout};
@@ -21,6 +22,7 @@ use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::task::{Context, Waker};
 
@@ -135,6 +137,7 @@ pub(crate) struct World {
     pub(crate) fabric: Fabric,
     pub(crate) nodes: Vec<Node>,
     pub(crate) layout: Layout,
+    pub(crate) locks_and_barriers: Arc<Slots>,
     pub(crate) handlers: Vec<Handlers>,
     pub(crate) now: Cell<u64>,
     /// Cycles that the task which is polled has computed since.
@@ -177,7 +180,7 @@ impl World {
     /// Nodes that are all like this one.
     pub(crate) fn new(
         Modelled { net, local_faults, checks, faults, notes }: Modelled,
-        like: Cluster,
+        (like, slots): (Cluster, Arc<Slots>),
         as_task: AsTask,
     ) -> Rc<World> {
         let (nodes, pages) = (usize::from(like.nodes), like.pages as usize);
@@ -212,6 +215,7 @@ impl World {
             fabric: Fabric::new(net.clone()),
             nodes: (0..like.nodes).map(node).collect(),
             layout: like.layout(),
+            locks_and_barriers: slots,
             handlers: (0..like.all_threads()).map(|_| Handlers::default()).collect(),
             now: Cell::new(0),
             debt: Cell::new(0),

@@ -1,5 +1,6 @@
 //! Who waits for what when nothing happens any more.
 use crate::ClusterError;
+use crate::error::threads;
 use crate::faults::Injector;
 use crate::pages::Pages;
 use crate::slots::Slots;
@@ -56,14 +57,4 @@ pub(crate) fn error(
         words.push(format!("others wait for {} things more", waits.len() - NAMED_MAX));
     }
     ClusterError::Deadlock { waiting: words.join("; "), gone: world.faults.as_ref().map_or(0, Injector::gone) }
-}
-
-/// Numbers of threads, in words; nothing if there are none.
-pub(crate) fn threads(numbers: impl Iterator<Item = u32>) -> String {
-    let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
-    match &numbers[..] {
-        [] => String::new(),
-        [one] => format!("thread {one}"),
-        more => format!("threads {}", more.join(", ")),
-    }
 }

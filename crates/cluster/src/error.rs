@@ -35,7 +35,9 @@ pub enum ClusterError {
         missing: String,
     },
     /// A barrier that is another one later.
-    #[error("barrier {object:#x} takes {before} threads, and later {parties}: on a cluster a barrier is one of the same threads every time")]
+    #[error(
+        "barrier {object:#x} takes {before} threads, and later {parties}: on a cluster a barrier is one of the same threads every time"
+    )]
     Parties {
         /// Address of the barrier.
         object: u64,
@@ -74,6 +76,16 @@ pub enum ClusterError {
         /// Nodes.
         nodes: usize,
     },
+}
+
+/// Numbers of threads, in words; nothing if there are none.
+pub(crate) fn threads(numbers: impl Iterator<Item = u32>) -> String {
+    let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
+    match &numbers[..] {
+        [] => String::new(),
+        [one] => format!("thread {one}"),
+        more => format!("threads {}", more.join(", ")),
+    }
 }
 
 fn missing_too(threads: &str) -> String {

@@ -186,8 +186,7 @@ fn run_boxed<'g>(
     cluster.inbox = cluster.least_inbox();
     let mut last: Option<Rc<World>> = None;
     let make = || {
-        let modelled =
-            Modelled { net: net.clone(), local_faults, checks: bound.checks, faults: bound.faults, notes };
+        let modelled = Modelled { net: net.clone(), local_faults, checks: bound.checks, faults: bound.faults, notes };
         let system = System::new(modelled, cluster, pages.clone(), slots.clone());
         if let Some(before) = last.replace(system.world.clone()) {
             before.give_up();

@@ -1,5 +1,6 @@
 //! Locks and barriers of a recording, by number, and who comes to which barrier.
 use crate::ClusterError;
+use crate::error::threads;
 use hashbrown::HashMap;
 use homenode_hlrc::operation::Operation;
 use homenode_threads::ThreadBinding;
@@ -50,7 +51,9 @@ impl Slots {
             if !matches!(e.kind, EventKind::Acquire { .. } | EventKind::Release { .. }) {
                 continue;
             }
-            let Some((object, sync)) = granted.object(data.shared(), data.address_space(e.thread), &e) else { continue };
+            let Some((object, sync)) = granted.object(data.shared(), data.address_space(e.thread), &e) else {
+                continue;
+            };
             let next = slots.numbers.len() as u32;
             let slot = *slots.numbers.entry(object).or_insert(next);
             let SyncKind::Barrier { parties } = sync else { continue };
@@ -64,17 +67,7 @@ impl Slots {
             }
             came.threads.insert(e.thread);
         }
-        let processor = |thread: u32| u32::from(bindings[thread as usize].cpu);
-        let running: BTreeSet<u32> = (0..data.threads()).filter(|t| data.refs(*t) > 0).map(processor).collect();
-        for (object, slot, came) in barriers.into_iter().filter(|b| b.2.parties != nodes * threads) {
-            let processors: BTreeSet<u32> = came.threads.iter().map(|t| processor(*t)).collect();
-            if processors.len() as u32 != came.parties {
-                return Err(refused(data, object, &came, nodes * threads));
-            }
-            let of = |node: u32| processors.iter().filter(|p| **p / threads == node).count() as u32;
-            let some = !running.is_subset(&processors);
-            slots.few.insert(slot, Few { nodes: (0..nodes).map(of).collect(), some, processors });
-        }
+        slots.few = few(data, bindings, (nodes, threads), barriers)?;
         Ok(slots)
     }
 
@@ -106,6 +99,28 @@ impl Slots {
     }
 }
 
+/// Barriers to which not all processors come, of those of a recording.
+fn few(
+    data: &DatasetReader,
+    bindings: &[ThreadBinding],
+    (nodes, threads): (u32, u32),
+    barriers: Vec<(Object, u32, Came)>,
+) -> Result<HashMap<u32, Few>, ClusterError> {
+    let mut all = HashMap::new();
+    let processor = |thread: u32| u32::from(bindings[thread as usize].cpu);
+    let running: BTreeSet<u32> = (0..data.threads()).filter(|t| data.refs(*t) > 0).map(processor).collect();
+    for (object, slot, came) in barriers.into_iter().filter(|b| b.2.parties != nodes * threads) {
+        let processors: BTreeSet<u32> = came.threads.iter().map(|t| processor(*t)).collect();
+        if processors.len() as u32 != came.parties {
+            return Err(refused(data, object, &came, nodes * threads));
+        }
+        let of = |node: u32| processors.iter().filter(|p| **p / threads == node).count() as u32;
+        let some = !running.is_subset(&processors);
+        all.insert(slot, Few { nodes: (0..nodes).map(of).collect(), some, processors });
+    }
+    Ok(all)
+}
+
 /// Not as many come as the barrier takes.
 fn refused(data: &DatasetReader, object: Object, came: &Came, processors: u32) -> ClusterError {
     let missing = (0..data.threads()).filter(|t| data.refs(*t) > 0 && !came.threads.contains(t));
@@ -113,7 +128,7 @@ fn refused(data: &DatasetReader, object: Object, came: &Came, processors: u32) -
         object: object.1,
         parties: came.parties,
         processors,
-        come: crate::deadlock::threads(came.threads.iter().copied()),
-        missing: crate::deadlock::threads(missing),
+        come: threads(came.threads.iter().copied()),
+        missing: threads(missing),
     }
 }

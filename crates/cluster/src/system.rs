@@ -63,12 +63,7 @@ pub(crate) struct System {
 
 impl System {
     /// Processors that have done nothing, with empty caches.
-    pub(crate) fn new(
-        modelled: Modelled,
-        like: Cluster,
-        pages: Arc<Pages>,
-        slots: Arc<Slots>,
-    ) -> System {
+    pub(crate) fn new(modelled: Modelled, like: Cluster, pages: Arc<Pages>, slots: Arc<Slots>) -> System {
         let count = like.all_threads() as usize;
         let as_task = if modelled.notes { host::noted_task } else { host::task };
         let processor = || Processor {

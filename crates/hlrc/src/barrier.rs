@@ -14,9 +14,9 @@ use std::sync::atomic::Ordering;
 pub enum Parties {
     /// All threads of all nodes.
     All,
-    /// Those that the host says ([`Host::parties`]), and there are no others.
+    /// The threads that the host says ([`Host::parties`]), and there are no others.
     Running,
-    /// Those that the host says; others run meanwhile.
+    /// The threads that the host says; others run meanwhile.
     Some,
 }
 

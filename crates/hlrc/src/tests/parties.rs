@@ -100,7 +100,8 @@ fn what_was_learnt_of_others_is_handed_on() {
         // The first one comes late or early, and is of another node than the last, or of one of theirs.
         let (all, per_node) = (all(shape), u64::from(shape.threads));
         let writer = seed % (all - 2) + 1;
-        let group: Vec<u64> = (0..all).filter(|n| *n != writer && n % per_node == seed % per_node || n % all == 0).collect();
+        let group: Vec<u64> =
+            (0..all).filter(|n| *n != writer && n % per_node == seed % per_node || n % all == 0).collect();
         let group: Vec<u64> = if group.len() > 1 { group } else { vec![0, all - 1] };
         run(shape, |sim, number| {
             let group = group.clone();

@@ -35,6 +35,8 @@ pub(super) fn row<'g, G: Gaps + 'g>(
 /// What a reader of the run should know.
 pub(super) fn note(cut: usize) -> Option<String> {
     (cut > 0).then(|| {
-        format!("the journals of {cut} nodes have not all: what is noted of a run is kept in memory, at most 1 GiB of it")
+        format!(
+            "the journals of {cut} nodes have not all: what is noted of a run is kept in memory, at most 1 GiB of it"
+        )
     })
 }

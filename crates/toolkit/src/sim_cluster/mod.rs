@@ -110,7 +110,12 @@ pub fn sim_cluster_on(
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
-        notes: notes(&reader, known, recorded).into_iter().chain(unseen(&reader)).chain(unordered(&reader)).chain(journals::note(cut)).collect(),
+        notes: notes(&reader, known, recorded)
+            .into_iter()
+            .chain(unseen(&reader))
+            .chain(unordered(&reader))
+            .chain(journals::note(cut))
+            .collect(),
         compare: request.compare.clone(),
         rows,
     })

@@ -34,6 +34,7 @@ import check_openmp  # noqa: F401
 import check_order  # noqa: F401
 import check_tiers  # noqa: F401
 import check_svm  # noqa: F401
+import check_svm_simulated  # noqa: F401
 import check_layout  # noqa: F401
 import check_quick  # noqa: F401
 import check_reproduce  # noqa: F401

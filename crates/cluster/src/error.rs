@@ -19,7 +19,8 @@ pub enum ClusterError {
     NoSection(String),
     /// A barrier that the protocol cannot have.
     #[error(
-        "barrier {object:#x} takes {parties} threads, and the cluster has {processors} processors: barriers are of all threads, one a processor; take nodes with {parties} processors in all, such as {parties}x1"
+        "barrier {object:#x} takes {parties} of {processors} processors, and there come {come}{}: a barrier is of the same processors every time; take nodes with {parties} processors in all, such as {parties}x1, or a map by which they are",
+        missing_too(.missing)
     )]
     Barrier {
         /// Address of the barrier.
@@ -28,6 +29,22 @@ pub enum ClusterError {
         parties: u32,
         /// Processors of the cluster.
         processors: u32,
+        /// Threads that come to it.
+        come: String,
+        /// Threads that do not.
+        missing: String,
+    },
+    /// A barrier that is another one later.
+    #[error(
+        "barrier {object:#x} takes {before} threads, and later {parties}: on a cluster a barrier is one of the same threads every time"
+    )]
+    Parties {
+        /// Address of the barrier.
+        object: u64,
+        /// Threads that it takes first.
+        before: u32,
+        /// Threads that it takes later.
+        parties: u32,
     },
     /// Threads that nothing lets go on any more.
     #[error("deadlock, nothing happens any more: {waiting}{}", given_up(*.gone))]
@@ -59,6 +76,20 @@ pub enum ClusterError {
         /// Nodes.
         nodes: usize,
     },
+}
+
+/// Numbers of threads, in words; nothing if there are none.
+pub(crate) fn threads(numbers: impl Iterator<Item = u32>) -> String {
+    let numbers: Vec<String> = numbers.map(|n| n.to_string()).collect();
+    match &numbers[..] {
+        [] => String::new(),
+        [one] => format!("thread {one}"),
+        more => format!("threads {}", more.join(", ")),
+    }
+}
+
+fn missing_too(threads: &str) -> String {
+    if threads.is_empty() { String::new() } else { format!(", and not {threads}") }
 }
 
 fn given_up(packets: u64) -> String {

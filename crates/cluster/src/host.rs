@@ -6,6 +6,7 @@ use homenode_hlrc::access::{Does, Place};
 use homenode_hlrc::cluster::{Cluster, Layout, PageId};
 use homenode_hlrc::diff::{RUN_WORDS, Run};
 use homenode_hlrc::host::{Access, Count, Host, Interrupt, Wake};
+use homenode_hlrc::journal;
 use homenode_hlrc::operation::{self, Operation};
 use homenode_hlrc::serve;
 use homenode_hlrc::steps::{Locks, Notices};
@@ -53,19 +54,28 @@ async fn again() {
 
 /// An operation of the protocol as a task of a processor.
 pub(crate) fn task(world: &Rc<World>, processor: u32, operation: Operation) -> Task {
-    let mut host = Thread::new(world.clone(), processor);
-    host.slot = if let Operation::Acquire { slot } = operation { Some(slot) } else { None };
+    let host = Thread::new(world.clone(), processor, operation);
     Box::pin(async move {
         // Refusals are of programs that give up what they do not hold.
         let _ = operation::run(&host, operation, &mut |value| value).await;
     })
 }
 
+/// As [`task`], with what it does noted.
+pub(crate) fn noted_task(world: &Rc<World>, processor: u32, operation: Operation) -> Task {
+    let host = Thread::new(world.clone(), processor, operation);
+    Box::pin(async move {
+        let tape = host.world.tapes.tape(processor, operation);
+        let _ = journal::run(&host, &tape, operation, &mut |value| value).await;
+    })
+}
+
 impl Thread {
-    fn new(world: Rc<World>, processor: u32) -> Thread {
+    fn new(world: Rc<World>, processor: u32, operation: Operation) -> Thread {
         let me = world.node_of(processor);
         let thread = (processor % u32::from(world.nodes[0].cluster.threads)) as u16;
-        Thread { world, me, thread, slot: None }
+        let slot = if let Operation::Acquire { slot } = operation { Some(slot) } else { None };
+        Thread { world, me, thread, slot }
     }
     fn node(&self) -> &Node {
         &self.world.nodes[self.me.index()]
@@ -168,6 +178,9 @@ impl Host for Thread {
     }
     fn thread(&self) -> u16 {
         self.thread
+    }
+    fn parties(&self, slot: u32, node: NodeId) -> u64 {
+        self.world.locks_and_barriers.parties(slot, node.index()).into()
     }
 
     fn access(&self, place: Place, does: Does) -> u64 {

@@ -3,24 +3,23 @@ use crate::ClusterError;
 use crate::deadlock;
 use crate::fabric::PARTS;
 use crate::faults::Faults;
+use crate::journal::Journal;
 use crate::pages::Pages;
 use crate::phases::{most_work, node_data, phases};
 use crate::row::{Counts, Interrupts, Row, Server, Work};
 use crate::sequential;
+use crate::slots::Slots;
 use crate::slowed::Slowed;
 use crate::system::System;
 use crate::what_if::{Named, PREFETCH, WhatIf};
-use crate::world::World;
-use hashbrown::HashMap;
+use crate::world::{Modelled, World};
 use homenode_base::NodeId;
 use homenode_hlrc::cluster::{Cluster, Homes};
 use homenode_hlrc::steps::Step;
 use homenode_machine::{Machine, MapRule, Network};
 use homenode_threads::{ThreadBinding, bindings, thread_map};
-use homenode_timed::engine::{Gaps, Object, Options, Simulated, TimedError, Times, Waits, simulate};
+use homenode_timed::engine::{Gaps, Options, Simulated, TimedError, Times, Waits, simulate};
 use homenode_trace::DatasetReader;
-use homenode_trace::event::{EventKind, SyncKind};
-use homenode_trace::order::Granted;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -57,7 +56,7 @@ pub struct Bound<'d> {
     threads: u16,
     page_words: usize,
     pages: Arc<Pages>,
-    slots: Arc<HashMap<Object, u32>>,
+    slots: Arc<Slots>,
     sequential: u64,
     /// What is another one than on the machine.
     what_ifs: Vec<WhatIf>,
@@ -92,7 +91,7 @@ impl<'d> Bound<'d> {
 }
 
 /// A network, who runs where, and numbers of locks and barriers.
-type Fitted = (Network, Vec<ThreadBinding>, HashMap<Object, u32>);
+type Fitted = (Network, Vec<ThreadBinding>, Slots);
 
 impl Question<'_> {
     /// Whether a recording fits the cluster, as far as that is known without its references.
@@ -114,7 +113,7 @@ impl Question<'_> {
         let map = thread_map(data, machine, Some(self.map.as_ref().unwrap_or(&MapRule::Compact)))?;
         let bindings = bindings(&map, |thread| data.address_space(thread));
         let nodes = machine.nodes();
-        let slots = slots(data, u32::from(machine.shape.cores[0]) * nodes as u32)?;
+        let slots = Slots::find(data, &bindings, (nodes as u32, machine.shape.cores[0].into()))?;
         // A slot has some words and three a node, at each node.
         let most = SLOT_WORDS_MAX / (nodes * (3 * nodes + 16));
         if slots.len() > most {
@@ -152,39 +151,32 @@ impl Question<'_> {
     }
 }
 
-/// Numbers of locks and barriers, in the order of the recording.
-fn slots(data: &DatasetReader, processors: u32) -> Result<HashMap<Object, u32>, ClusterError> {
-    let (granted, mut slots) = (Granted::default(), HashMap::new());
-    for e in data.events() {
-        if !matches!(e.kind, EventKind::Acquire { .. } | EventKind::Release { .. }) {
-            continue;
-        }
-        let Some((object, sync)) = granted.object(data.shared(), data.address_space(e.thread), &e) else { continue };
-        if let SyncKind::Barrier { parties } = sync
-            && parties != processors
-        {
-            return Err(ClusterError::Barrier { object: object.1, parties, processors });
-        }
-        let next = slots.len() as u32;
-        slots.entry(object).or_insert(next);
-    }
-    Ok(slots)
-}
-
 /// Runs a recording by a step of the protocol; `gaps` makes the instructions between references, anew for each attempt.
 ///
 /// # Errors
 /// [`ClusterError`].
 pub fn run<'g, G: Gaps + 'g>(bound: &Bound<'_>, step: &Step, mut gaps: impl FnMut() -> G) -> Result<Row, ClusterError> {
-    run_boxed(bound, step, &mut || Box::new(gaps()))
+    Ok(run_boxed(bound, (step, false), &mut || Box::new(gaps()))?.0)
+}
+
+/// As [`run`], with a journal of each node: the protocol does the same again on what they say that it was given.
+///
+/// # Errors
+/// As there.
+pub fn run_noted<'g, G: Gaps + 'g>(
+    bound: &Bound<'_>,
+    step: &Step,
+    mut gaps: impl FnMut() -> G,
+) -> Result<(Row, Vec<Journal>), ClusterError> {
+    run_boxed(bound, (step, true), &mut || Box::new(gaps()))
 }
 
 /// Not generic: the engine is compiled here, with the cluster in it.
 fn run_boxed<'g>(
     bound: &Bound<'_>,
-    step: &Step,
+    (step, notes): (&Step, bool),
     gaps: &mut dyn FnMut() -> Box<dyn Gaps + 'g>,
-) -> Result<Row, ClusterError> {
+) -> Result<(Row, Vec<Journal>), ClusterError> {
     let Bound { data, bindings, options, pages, slots, .. } = bound;
     let (mut net, mut step) = (bound.net.clone(), *step);
     bound.what_ifs.iter().for_each(|w| w.apply(&mut net, &mut step));
@@ -213,8 +205,8 @@ fn run_boxed<'g>(
     cluster.inbox = cluster.least_inbox();
     let mut last: Option<Rc<World>> = None;
     let make = || {
-        let how = (&net, local_faults, bound.checks, bound.faults);
-        let system = System::new(how, cluster, pages.clone(), slots.clone());
+        let modelled = Modelled { net: net.clone(), local_faults, checks: bound.checks, faults: bound.faults, notes };
+        let system = System::new(modelled, cluster, pages.clone(), slots.clone());
         if let Some(before) = last.replace(system.world.clone()) {
             before.give_up();
         }
@@ -229,7 +221,9 @@ fn run_boxed<'g>(
         }
         (e, _) => e,
     });
-    Ok(row(bound, &step, &done?))
+    let done = done?;
+    let world = &done.memory.world;
+    Ok((row(bound, &step, &done), world.tapes.take(world.nodes.iter().map(|n| n.cluster))))
 }
 
 fn row(bound: &Bound<'_>, step: &Step, done: &Simulated<System>) -> Row {

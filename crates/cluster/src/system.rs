@@ -1,16 +1,15 @@
 //! The cluster as the engine's memory system.
 use crate::caches::{Brought, Caches, Found, NONE_PAGE, WriteBuffer};
 use crate::fabric::Fabric;
-use crate::faults::Faults;
 use crate::host;
 use crate::pages::Pages;
 use crate::row::{PageWaits, SyncWaits};
-use crate::world::{Node, World};
+use crate::slots::Slots;
+use crate::world::{Modelled, Node, World};
 use hashbrown::HashMap;
 use homenode_hlrc::cluster::{Cluster, PageId};
 use homenode_hlrc::host::Access as May;
 use homenode_hlrc::operation::Operation;
-use homenode_machine::Network;
 use homenode_timed::engine::{Access, Deed, Effects, Memory, Object, Path};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,7 +43,7 @@ struct Processor {
 pub(crate) struct System {
     pub(crate) world: Rc<World>,
     pages: Arc<Pages>,
-    slots: Arc<HashMap<Object, u32>>,
+    slots: Arc<Slots>,
     caches: Caches,
     processors: Vec<Processor>,
     /// Arrivals of each node at each barrier: the last one of a turn is the leader.
@@ -62,14 +61,10 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// `local_faults`: pages are there when they are touched. `checks`: they have contents.
-    pub(crate) fn new(
-        (net, local_faults, checks, faults): (&Network, bool, bool, Option<Faults>),
-        like: Cluster,
-        pages: Arc<Pages>,
-        slots: Arc<HashMap<Object, u32>>,
-    ) -> System {
+    /// Processors that have done nothing, with empty caches.
+    pub(crate) fn new(modelled: Modelled, like: Cluster, pages: Arc<Pages>, slots: Arc<Slots>) -> System {
         let count = like.all_threads() as usize;
+        let as_task = if modelled.notes { host::noted_task } else { host::task };
         let processor = || Processor {
             page: (u64::MAX, NONE_PAGE),
             writes: WriteBuffer::default(),
@@ -83,14 +78,14 @@ impl System {
             slot_waits: vec![(false, 0, 0); like.slots as usize],
             held_faults: HashMap::new(),
             phase_waits: vec![[0; 2]],
-            world: World::new((net.clone(), local_faults, checks, faults), like, host::task),
+            caches: Caches::new(&modelled.net, count, like.threads.into()),
+            line_shift: modelled.net.line_bytes.trailing_zeros(),
+            world: World::new(modelled, (like, slots.clone()), as_task),
             pages,
             slots,
-            caches: Caches::new(net, count, like.threads.into()),
             processors: (0..count).map(|_| processor()).collect(),
             gathered: HashMap::new(),
             brought: Brought::default(),
-            line_shift: net.line_bytes.trailing_zeros(),
         }
     }
 
@@ -131,10 +126,10 @@ impl System {
         let mut all = vec![SyncWaits::default(); self.slots.len()];
         let remote = self.world.remote.borrow();
         for (object, slot) in self.slots.iter() {
-            let at = *slot as usize;
+            let at = slot as usize;
             let (is_barrier, waited, times) = self.slot_waits[at];
-            let faulted = self.held_faults.get(slot).copied().unwrap_or(0);
-            all[at] = SyncWaits { object: *object, is_barrier, waited, times, remote: remote[at], faulted };
+            let faulted = self.held_faults.get(&slot).copied().unwrap_or(0);
+            all[at] = SyncWaits { object, is_barrier, waited, times, remote: remote[at], faulted };
         }
         all
     }
@@ -263,12 +258,12 @@ impl System {
     /// A processor comes to a barrier.
     fn arrive(&mut self, processor: u32, slot: u32) {
         let node = self.world.node_of(processor).0;
-        let threads = u32::from(self.world.nodes[0].cluster.threads);
+        let threads = self.slots.parties(slot, node.into());
         let gathered = self.gathered.entry((node, slot)).or_default();
         *gathered = (*gathered + 1) % threads;
         let h = &self.world.net.handlers;
         let owed = h.local + if *gathered == 0 { h.leader } else { 0 };
-        self.begin(processor, Waiting::Barrier(slot), Operation::Barrier { slot }, owed);
+        self.begin(processor, Waiting::Barrier(slot), self.slots.barrier(slot), owed);
     }
 }
 
@@ -312,7 +307,7 @@ impl Memory for System {
     }
     fn synchronise(&mut self, _: u32, _: u64, _: &mut Effects) {}
     fn operate(&mut self, processor: u32, object: Object, deed: Deed, now: u64, fx: &mut Effects) -> bool {
-        let Some(&slot) = self.slots.get(&object) else { return false };
+        let Some(slot) = self.slots.number(object) else { return false };
         self.world.acts(now);
         let is_done = match deed {
             Deed::Take { .. } => self.lock(processor, slot, true),

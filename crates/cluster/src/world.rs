@@ -5,7 +5,9 @@
 use crate::contents::Contents;
 use crate::fabric::Fabric;
 use crate::faults::{Faults, Injector};
+use crate::journal::Tapes;
 use crate::row::{AtNode, Counts, Interrupts, Work};
+use crate::slots::Slots;
 use crate::words::Words;
 use hashbrown::HashMap;
 use homenode_base::NodeId;
@@ -21,6 +23,7 @@ use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
@@ -115,16 +118,30 @@ pub(crate) struct Joined {
     pub(crate) actions: Vec<Action>,
 }
 
+/// What of a cluster is modelled, and how.
+pub(crate) struct Modelled {
+    pub(crate) net: Network,
+    /// Whether pages are there when they are touched.
+    pub(crate) local_faults: bool,
+    /// Whether pages have contents.
+    pub(crate) checks: bool,
+    pub(crate) faults: Option<Faults>,
+    /// Whether operations write journals.
+    pub(crate) notes: bool,
+}
+
 pub(crate) struct World {
     as_task: AsTask,
     /// Whether pages are there when they are touched.
     pub(crate) local_faults: bool,
     /// Contents of pages, if they are to be checked.
     pub(crate) contents: Option<Contents>,
+    pub(crate) tapes: Tapes,
     pub(crate) net: Network,
     pub(crate) fabric: Fabric,
     pub(crate) nodes: Vec<Node>,
     pub(crate) layout: Layout,
+    pub(crate) locks_and_barriers: Arc<Slots>,
     pub(crate) handlers: Vec<Handlers>,
     pub(crate) now: Cell<u64>,
     /// Cycles that the task which is polled has computed since.
@@ -162,8 +179,8 @@ const NOTHING: u32 = u32::MAX;
 impl World {
     /// Nodes that are all like this one.
     pub(crate) fn new(
-        (net, local_faults, checks, faults): (Network, bool, bool, Option<Faults>),
-        like: Cluster,
+        Modelled { net, local_faults, checks, faults, notes }: Modelled,
+        (like, slots): (Cluster, Arc<Slots>),
         as_task: AsTask,
     ) -> Rc<World> {
         let (nodes, pages) = (usize::from(like.nodes), like.pages as usize);
@@ -196,9 +213,11 @@ impl World {
                 let line_words = (net.line_bytes / 8) as usize;
                 Contents::new(nodes, pages, like.page_words, line_words)
             }),
+            tapes: Tapes::of(if notes { like.all_threads() as u32 } else { 0 }),
             fabric: Fabric::new(net.clone()),
             nodes: (0..like.nodes).map(node).collect(),
             layout: like.layout(),
+            locks_and_barriers: slots,
             handlers: (0..like.all_threads()).map(|_| Handlers::default()).collect(),
             now: Cell::new(0),
             debt: Cell::new(0),

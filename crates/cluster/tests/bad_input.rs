@@ -84,3 +84,21 @@ fn more_threads_than_processors_and_no_synchronisation() {
         assert_eq!((row.lock, row.barrier, row.counts.invalidations), (0, 0, 0), "nothing to learn by");
     }
 }
+
+/// As `homenode svm run` records them: the first barrier is the beginning of the heap, which the ends of threads are named by, too.
+#[test]
+fn ends_of_threads_may_have_the_name_of_a_barrier() {
+    let mut b = Builder::new(3);
+    for round in 0..4 {
+        (0..3).for_each(|t| _ = b.write(t, SHARED + 8 * u64::from(t + round)));
+        b.barrier(BARRIER, 0..3);
+    }
+    (1..3u32).for_each(|t| _ = b.release_of(t, (BARRIER, t.into()), SyncKind::Join));
+    (1..3u32).for_each(|t| _ = b.acquire_of(0, (BARRIER, u64::from(t)), SyncKind::Join));
+    b.read(0, SHARED);
+    let data = b.open().expect("valid");
+    for step in 0..steps::ALL.len() {
+        let row = row(&machine("svm-achievable", (3, 1)), &data, &[], step).expect("runs");
+        assert_eq!((row.stale, row.recorded_objects), (Some(0), 0), "step {step}");
+    }
+}

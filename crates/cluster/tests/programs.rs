@@ -90,8 +90,6 @@ fn what_does_not_fit_is_refused() {
         };
         question.bind(&data, Few).map(|_| ()).expect_err("refused").to_string()
     };
-    let barrier = refused("svm-achievable", (4, 2));
-    assert!(barrier.contains("barrier 0x9000 takes 4 threads, and the cluster has 8 processors"), "{barrier}");
     assert!(refused("numa", (4, 1)).contains("no [network] section"));
 }
 

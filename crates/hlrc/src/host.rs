@@ -85,6 +85,12 @@ pub trait Host {
     /// Number of the calling thread among those of this node, below [`Cluster::threads`].
     fn thread(&self) -> u16;
 
+    /// How many threads of a node come to a barrier to which not all threads of the cluster do ([`Parties`](crate::barrier::Parties)); the same
+    /// every time and on every node.
+    fn parties(&self, _slot: u32, _node: NodeId) -> u64 {
+        self.cluster().threads.into()
+    }
+
     /// Does something to a word of this node's own memory, its region, its copy of the heap or its [`Tables`](crate::state::Tables), at
     /// once.
     fn access(&self, place: Place, does: Does) -> u64;

@@ -1,4 +1,5 @@
 //! Operations: all that a host asks of the protocol, as values. A journal notes them, and a replay carries them out again.
+use crate::barrier::Parties;
 use crate::cluster::PageId;
 use crate::host::Host;
 use crate::reduce::Reduction;
@@ -34,6 +35,13 @@ pub enum Operation {
     Barrier {
         /// Slot.
         slot: u32,
+    },
+    /// Waits at a barrier of the threads that the host says ([`Host::parties`]).
+    Meet {
+        /// Slot.
+        slot: u32,
+        /// Whether other threads run meanwhile, and do not come.
+        some: bool,
     },
     /// Waits for a signal of a condition.
     Wait {
@@ -154,7 +162,10 @@ pub async fn run<H: Host>(
         }
         Operation::Fault { page, write } => page::fault(host, page, write).await,
         Operation::Acquire { slot } => lock::acquire(host, slot).await,
-        Operation::Barrier { slot } => barrier::wait(host, slot).await,
+        Operation::Barrier { slot } => barrier::wait(host, slot, Parties::All).await,
+        Operation::Meet { slot, some } => {
+            barrier::wait(host, slot, if some { Parties::Some } else { Parties::Running }).await;
+        }
         Operation::Signal { slot } => condition::signal(host, slot).await,
         Operation::Broadcast { slot } => condition::broadcast(host, slot).await,
         Operation::SetFlag { slot } => flag::set(host, slot).await,

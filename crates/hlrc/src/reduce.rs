@@ -1,6 +1,6 @@
 //! Reductions: every thread brings a value, and all get what comes of all. A barrier goes with it. Values are put together in the order of
 //! threads, so that sums of real numbers are the same every time.
-use crate::barrier;
+use crate::barrier::{self, Parties};
 use crate::host::{Host, Wake};
 use crate::memory::region;
 use std::sync::atomic::Ordering;
@@ -54,7 +54,7 @@ pub async fn all<H: Host>(host: &H, slot: u32, what: Reduction, value: u64) -> R
     let turn = region(host, layout.released(slot)).load(Ordering::Acquire);
     let me = cluster.me.index() * usize::from(cluster.threads) + usize::from(host.thread());
     host.put(manager, layout.term(turn, me), &[what as u64, value], Wake::Nobody).await;
-    barrier::wait(host, slot).await;
+    barrier::wait(host, slot, Parties::All).await;
     let (mut result, mut is_mixed) = (None, false);
     for thread in 0..cluster.all_threads() as usize {
         let mut term = [0; 2];

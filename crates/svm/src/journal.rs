@@ -23,6 +23,8 @@ const FIXED: usize = 21;
 const OF_TAPE: usize = 4;
 /// Words of a record.
 const RECORD: usize = 2;
+/// Tapes that a header has room for.
+const TAPES_MAX: usize = (HEADER - FIXED) / OF_TAPE;
 /// Records that a tape has room for: 512 MiB.
 const TAPE_MOST: u64 = 1 << 25;
 /// Records for which a tape takes space on the disk at a time: 1 MiB.
@@ -58,6 +60,32 @@ pub fn prepare(file: &File, cluster: &Cluster) -> io::Result<()> {
     let all: Vec<TapeAt> = (0..tapes(cluster) as u64)
         .map(|tape| TapeAt { first: HEADER as u64 + tape * TAPE_MOST * RECORD as u64, records: 0, is_cut: false })
         .collect();
+    file.write_all_at(&header(cluster, &all), 0)
+}
+
+/// Writes a whole journal of a node to an empty file: tapes, each of them records and whether there was no room for all.
+///
+/// # Errors
+/// There are more tapes than a journal has; what the file system says.
+pub fn write<'r>(
+    file: &File,
+    cluster: &Cluster,
+    tapes: impl ExactSizeIterator<Item = (&'r [Record], bool)>,
+) -> io::Result<()> {
+    let count = tapes.len();
+    if count > TAPES_MAX {
+        return Err(bad(format!("it has {count} tapes, and a journal at most {TAPES_MAX}")));
+    }
+    let (mut first, mut all) = (HEADER as u64, Vec::new());
+    for (records, is_cut) in tapes {
+        let tape = TapeAt { first, records: records.len() as u64, is_cut };
+        for some in records.chunks(SPACE as usize) {
+            let bytes: Vec<u8> = some.iter().flat_map(|r| [r.head, r.value]).flat_map(u64::to_ne_bytes).collect();
+            file.write_all_at(&bytes, 8 * first)?;
+            first += (RECORD * some.len()) as u64;
+        }
+        all.push(tape);
+    }
     file.write_all_at(&header(cluster, &all), 0)
 }
 
@@ -199,7 +227,7 @@ fn parsed(words: &[u64], file_bytes: u64) -> Result<(Cluster, Vec<TapeAt>), Stri
     if cluster.inbox < cluster.least_inbox() {
         return Err("its inboxes are smaller than any cluster's".to_owned());
     }
-    let tapes = number(13, 0, ((HEADER - FIXED) / OF_TAPE) as u64)? as usize;
+    let tapes = number(13, 0, TAPES_MAX as u64)? as usize;
     let tape = |at: usize| {
         let [first, records, is_cut] = [0, 1, 2].map(|word| words[FIXED + OF_TAPE * at + word]);
         let end = records.checked_mul(RECORD as u64).and_then(|words| words.checked_add(first));
@@ -336,6 +364,24 @@ mod tests {
             let records = journal.records(&journal.tapes[1]).expect("they are there");
             assert!(records.iter().zip(1..).all(|(found, n)| *found == record(n)));
         }
+    }
+
+    #[test]
+    fn what_was_noted_in_memory_is_read_from_a_file() {
+        let (file, cluster) = (tempfile::tempfile().expect("a file"), cluster());
+        let long: Vec<Record> = (0..150_000).map(record).collect();
+        let tapes = [(&long[..], false), (&[], false), (&long[7..9], true)];
+        write(&file, &cluster, tapes.into_iter()).expect("written");
+        let journal = Journal::open(file).expect("a journal");
+        assert_eq!(format!("{:?}", journal.cluster), format!("{cluster:?}"));
+        assert_eq!(journal.tapes.len(), tapes.len());
+        for (at, (records, is_cut)) in journal.tapes.iter().zip(tapes) {
+            assert_eq!((&journal.records(at).expect("they are there")[..], at.is_cut), (records, is_cut));
+        }
+        let many = vec![(&long[..1], false); TAPES_MAX + 1];
+        let empty = tempfile::tempfile().expect("a file");
+        let refused = write(&empty, &cluster, many.into_iter()).expect_err("too many").to_string();
+        assert!(refused.contains("124 tapes, and a journal at most 123"), "{refused}");
     }
 
     #[test]

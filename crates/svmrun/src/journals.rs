@@ -1,15 +1,16 @@
 //! Journals of a run: a file a node in a folder that the user names, and their replay.
 use homenode_base::NodeId;
 use homenode_command::Failure;
-use homenode_hlrc::journal;
+use homenode_hlrc::cluster::Cluster;
+use homenode_hlrc::journal::{self, Record};
 use homenode_svm::job::Job;
-use homenode_svm::journal::{Journal, prepare};
+use homenode_svm::journal::{Journal, prepare, write};
 use homenode_sys::dir::Dir;
 use homenode_sys::process::Inherited;
 use homenode_table::clean;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -23,6 +24,51 @@ fn name(node: u16) -> String {
     format!("node-{node}.journal")
 }
 
+/// A folder for journals, made now or empty.
+fn empty_folder(folder: &Path) -> Result<Dir, Failure> {
+    let failed = |e| cannot_make(folder, &e);
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed(e)),
+        _ => {}
+    }
+    let dir = Dir::open(folder).map_err(failed)?;
+    if !dir.names().map_err(failed)?.is_empty() {
+        return Err(Failure::usage(format!("--journal: {} is not empty; name another folder", folder.display())));
+    }
+    Ok(dir)
+}
+
+fn cannot_make(folder: &Path, e: &io::Error) -> Failure {
+    Failure::work(format!("cannot make journals in {}: {e}", folder.display()))
+}
+
+/// A folder for journals of a simulated run.
+pub struct JournalFolder {
+    dir: Dir,
+}
+
+impl JournalFolder {
+    /// Makes the folder, or finds it empty.
+    ///
+    /// # Errors
+    /// It has something in it; what the file system says.
+    pub fn make(folder: &Path) -> Result<JournalFolder, Failure> {
+        Ok(JournalFolder { dir: empty_folder(folder)? })
+    }
+    /// Writes the journal of a node, as a node of `homenode svm run` does: tapes, each of them records and whether there was no room for all.
+    ///
+    /// # Errors
+    /// A journal has no room for so many tapes; what the file system says.
+    pub fn write<'r>(
+        &self,
+        cluster: &Cluster,
+        tapes: impl ExactSizeIterator<Item = (&'r [Record], bool)>,
+    ) -> Result<(), Failure> {
+        let written = self.dir.replace_with(&name(cluster.me.0), |file| write(file, cluster, tapes));
+        written.map_err(|e| cannot_make(self.dir.path(), &e))
+    }
+}
+
 /// Files that the nodes of a run write.
 pub(crate) struct Journals {
     dir: Dir,
@@ -32,21 +78,14 @@ pub(crate) struct Journals {
 impl Journals {
     /// Makes the folder and the files, of which the job is told.
     pub(crate) fn make(folder: &Path, job: &mut Job) -> Result<Journals, Failure> {
-        let failed = |e: io::Error| Failure::work(format!("cannot make journals in {}: {e}", folder.display()));
-        match DirBuilder::new().mode(0o700).create(folder) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed(e)),
-            _ => {}
-        }
-        let dir = Dir::open(folder).map_err(failed)?;
-        if !dir.names().map_err(failed)?.is_empty() {
-            return Err(Failure::usage(format!("--journal: {} is not empty; name another folder", folder.display())));
-        }
+        let dir = empty_folder(folder)?;
         let file = |node: u16| {
             let file = dir.create(&name(node))?;
             prepare(&file, &job.cluster(NodeId(node), false))?;
             Ok(file)
         };
-        let files = (0..job.nodes).map(file).collect::<io::Result<Vec<File>>>().map_err(failed)?;
+        let files = (0..job.nodes).map(file).collect::<io::Result<Vec<File>>>();
+        let files = files.map_err(|e| cannot_make(folder, &e))?;
         job.journals = files.iter().map(AsRawFd::as_raw_fd).collect();
         Ok(Journals { dir, files })
     }
@@ -151,8 +190,8 @@ pub fn replay(folder: &Path) -> Result<SvmReplay, Failure> {
     let nodes: Vec<u16> = (0..homenode_hlrc::MAX_LIVE_NODES as u16).filter(is_there).collect();
     if nodes.is_empty() {
         let first = name(0);
-        let what =
-            format!("{}: no journal is there, as {first}: `homenode svm run --journal` writes them", folder.display());
+        let who = "`homenode svm run --journal` and `homenode sim cluster --journal` write them";
+        let what = format!("{}: no journal is there, as {first}: {who}", folder.display());
         return Err(Failure::input(what));
     }
     // A damaged journal can give the protocol what no host gives; that it stops there is part of the answer.

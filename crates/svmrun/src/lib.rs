@@ -42,7 +42,7 @@ mod watch;
 pub use advice::{About, Advice, Evidence, Mean, advice};
 pub use doc::SvmDoc;
 pub use hosts::agent;
-pub use journals::{ReplayedDoc, SvmReplay, replay};
+pub use journals::{JournalFolder, ReplayedDoc, SvmReplay, replay};
 pub use mpi::{Joined, Ranks};
 pub use options::SvmRequest;
 pub use pages::{Page, Pages};

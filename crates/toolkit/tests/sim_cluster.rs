@@ -1,10 +1,11 @@
 //! `homenode sim cluster`: the document, what it counts, and what is refused.
 mod support;
 use homenode_command::Class;
-use homenode_svmrun::About;
+use homenode_svmrun::{About, replay};
 use homenode_synthetic::Builder;
 use homenode_toolkit::{SimClusterRequest, sim_cluster, sim_cluster_on};
 use homenode_trace::{EventKind, Sampling};
+use std::fs;
 use tempfile::TempDir;
 
 fn dataset(program: &Builder) -> TempDir {
@@ -23,6 +24,7 @@ fn request(folder: &TempDir) -> SimClusterRequest {
         what_ifs: Vec::new(),
         compare: None,
         faults: None,
+        journals: None,
         checks: false,
         map: None,
         phase: None,
@@ -286,26 +288,64 @@ fn faults_are_the_same_for_a_seed_on_one_worker_and_on_two() {
     assert!(!none.to_json().contains("injected") && !none.to_text().contains(", faults "));
 }
 
+#[test]
+fn journals_of_a_simulated_run_are_replayed() {
+    let folder = dataset(&program());
+    for (protocol, nodes) in [("base", "4x4"), ("genima", "16x1")] {
+        let journals = folder.path().join(format!("{protocol}.journals"));
+        let plain =
+            SimClusterRequest { protocols: vec![protocol.into()], nodes: vec![nodes.into()], ..request(&folder) };
+        let asked = SimClusterRequest { journals: Some(journals.clone()), ..plain.clone() };
+        let doc = sim_cluster(&asked, &mut ()).expect("runs");
+        assert_eq!(doc.to_json(), sim_cluster(&plain, &mut ()).expect("runs").to_json(), "the same, noted or not");
+        let found = replay(&journals).expect("journals");
+        assert!(found.is_equal(), "{}", found.to_text());
+        assert_eq!(found.journals.len(), doc.rows[0].row.nodes as usize);
+        for (node, journal) in found.journals.iter().enumerate() {
+            assert!(usize::from(journal.node) == node && !journal.cut, "{journal:?}");
+            assert!(journal.operations > 3 && journal.compared > 50 && journal.given > 50, "{journal:?}");
+        }
+        let failure = sim_cluster(&asked, &mut ()).expect_err("they are there");
+        assert!(failure.class == Class::Usage && failure.to_string().contains("is not empty"), "{failure}");
+        let path = journals.join("node-1.journal");
+        let mut bytes = fs::read(&path).expect("a journal");
+        // The first operation's kind.
+        bytes[4096] ^= 0x40;
+        fs::write(&path, bytes).expect("written");
+        let found = replay(&journals).expect("journals");
+        let differs: Vec<bool> = found.journals.iter().map(|j| j.difference.is_some()).collect();
+        assert!(differs.iter().enumerate().all(|(node, differs)| *differs == (node == 1)), "{}", found.to_text());
+    }
+}
+
 /// What is asked for, changed.
 type Change = fn(&mut SimClusterRequest);
 
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
     let folder = dataset(&program());
-    let cases: [(Change, &str); 14] = [
+    let cases: [(Change, &str); 16] = [
         (|r| r.faults = Some("loss=0.1".into()), "--faults: 'loss=0.1' is no seed"),
         (|r| r.faults = Some("1,loss=0.5,tries=1".into()), "deadlock, nothing happens any more: thread"),
         (|r| r.protocols = vec!["hlrc".into()], "known are base, dw, rf, dd, nil"),
         (|r| r.nodes = vec!["4".into()], "nodes x processors"),
         (|r| r.nodes = vec!["0x4".into()], "nodes x processors"),
         (|r| r.nodes = vec!["65x1".into()], "at most 64x64"),
-        (|r| r.nodes = vec!["4x5".into()], "barrier 0x9000 takes 16 threads, and the cluster has 20 processors"),
         (|r| r.machine = "numa".into(), "[network]"),
         (|r| r.page = Some(4095), "--page"),
         (|r| r.phase = Some("sort".into()), "known are fill, use"),
         (|r| r.gaps = f64::NAN, "--gaps"),
         (|r| r.what_ifs = vec!["io=fast".into()], "--what-if"),
         (|r| r.compare = Some("numa".into()), "[network]"),
+        (|r| r.journals = Some("none".into()), "--journal: journals are of one run, and 2 protocols are asked for"),
+        (|r| (r.journals, r.nodes) = (Some("none".into()), vec!["4x4".into(), "8x2".into()]), "and 2 shapes are"),
+        (
+            |r| {
+                (r.journals, r.protocols) = (Some("none".into()), vec!["nil".into()]);
+                r.what_ifs = vec!["local-faults".into()];
+            },
+            "and 2 rows are",
+        ),
         (|r| r.compare = Some("svm-achievable".into()), "the same network"),
     ];
     for (change, word) in cases {

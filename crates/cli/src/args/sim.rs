@@ -19,14 +19,15 @@ pub(crate) enum Sim {
   homenode sim cluster lu.hnt --compare svm-best                what the best network would save, parameter by parameter
   homenode sim cluster lu.hnt --compare svm-best -o lu.html     as a page, with pictures
   homenode sim cluster lu.hnt --csv > lu.csv
+  homenode sim cluster lu.hnt --protocol base --nodes 4x4 --journal lu.journals && homenode svm replay lu.journals
 
 The recording runs again on nodes that share no memory, by the protocol of `homenode svm run`: home-based lazy release
 consistency. Faults, twins, diffs and notices take time on processors; what goes to another node passes the bus of
 memory, I/O bus, network interface and link, each of which serves in order of arrival; requests interrupt processors
 where the step of the protocol has them do so. Inside a node caches are kept coherent over the bus.
 
-Every thread runs on a processor of its own, in order. Mutexes, reader-writer locks (as mutexes) and barriers (of all
-threads) are the protocol's; for everything else that synchronises threads wait as recorded, and nodes learn nothing
+Every thread runs on a processor of its own, in order. Mutexes, reader-writer locks (as mutexes) and barriers (of the
+same threads every time) are the protocol's; for everything else that synchronises threads wait as recorded, and nodes learn nothing
 of each other's writes by it. Pages that one node uses alone are none of the protocol's. A diff has the words that were
 written, also where they were written with what they were. Times are the model's; speedups are over the same
 references on one processor of the machine.
@@ -64,6 +65,10 @@ pub(crate) struct SimCluster {
     /// Another machine: what each of its parameters by itself, and all together, would save.
     #[arg(long, value_name = "MACHINE")]
     pub(crate) compare: Option<String>,
+    /// Note what the protocol does in journals in this folder, which is made or empty, for `homenode svm replay`: of one shape and one
+    /// protocol, without --what-if and --compare.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["what_if", "compare"])]
+    pub(crate) journal: Option<PathBuf>,
     /// Threads to processors, as in `homenode report` [default: compact]
     #[arg(long)]
     pub(crate) map: Option<String>,

@@ -34,7 +34,7 @@ given the same, and must ask for the same; the first thing that it does otherwis
 status 1. So a run that went wrong can be looked at again, and a changed protocol be compared with
 what happened. Contents of pages are not in it, but for the words that diffs carry.")]
 pub(crate) struct SvmReplayArgs {
-    /// Folder that `homenode svm run --journal` wrote.
+    /// Folder that `homenode svm run --journal` or `homenode sim cluster --journal` wrote.
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
     /// Print the result as JSON.

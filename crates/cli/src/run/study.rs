@@ -94,6 +94,7 @@ pub(super) fn sim_cluster(a: SimCluster, quiet: bool) -> Done {
         compare: a.compare,
         checks: a.check,
         faults: a.faults,
+        journals: a.journal,
         map: a.map,
         phase: a.phase,
         gaps: a.gaps,

@@ -40,6 +40,7 @@ fn code(operation: Operation) -> (u64, [u64; BEGIN]) {
         Operation::Take => (16, [0; BEGIN]),
         Operation::Serve => (17, [0; BEGIN]),
         Operation::GiveHome { page, home } => (18, [page.0.into(), home.0.into(), 0]),
+        Operation::Meet { slot, some } => (19, [slot.into(), some.into(), 0]),
     }
 }
 
@@ -71,6 +72,7 @@ fn operation(code: u64, [a, b, c]: [u64; BEGIN]) -> Option<Operation> {
         16 => Operation::Take,
         17 => Operation::Serve,
         18 => Operation::GiveHome { page: page?, home: node(b)? },
+        19 => Operation::Meet { slot: slot?, some: b != 0 },
         _ => return None,
     })
 }
@@ -127,8 +129,8 @@ mod tests {
             assert_eq!((found.operation, found.thread, found.alone), (wanted, 5, code % 2 == 0));
             assert!(begun(&records[..BEGIN - 1]).is_none());
         }
-        assert_eq!(kinds, 19);
-        for bad in [(0, [1 << 32, 0, 0]), (14, [0, 6, 0]), (15, [1 << 16, 0, 0]), (19, [0; 3])] {
+        assert_eq!(kinds, 20);
+        for bad in [(0, [1 << 32, 0, 0]), (14, [0, 6, 0]), (15, [1 << 16, 0, 0]), (20, [0; 3])] {
             assert_eq!(operation(bad.0, bad.1), None);
         }
     }

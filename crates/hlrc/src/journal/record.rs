@@ -78,10 +78,12 @@ pub enum Kind {
     Program,
     /// The operation ends: how; its value.
     End,
+    /// How many threads of a node come to a barrier: which node, which slot; given by the host.
+    Parties,
 }
 
 impl Kind {
-    const ALL: [Kind; 35] = [
+    const ALL: [Kind; 36] = [
         Kind::Begin,
         Kind::Argument,
         Kind::Load,
@@ -117,14 +119,15 @@ impl Kind {
         Kind::Diffing,
         Kind::Program,
         Kind::End,
+        Kind::Parties,
     ];
     fn of(code: u8) -> Option<Kind> {
         Kind::ALL.get(usize::from(code.checked_sub(1)?)).copied()
     }
     /// Whether the value is what the host gave, and not what the protocol asked for.
     pub fn is_given(self) -> bool {
-        use Kind::{Before, Bell, First, Got, Load, Mask, Program, Value, Words};
-        matches!(self, Load | Before | First | Words | Value | Mask | Got | Bell | Program)
+        use Kind::{Before, Bell, First, Got, Load, Mask, Parties, Program, Value, Words};
+        matches!(self, Load | Before | First | Words | Value | Mask | Got | Bell | Program | Parties)
     }
 }
 

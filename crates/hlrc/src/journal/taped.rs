@@ -39,6 +39,10 @@ impl<H: Host, T: Tape> Host for Taped<'_, H, T> {
         self.host.thread()
     }
 
+    fn parties(&self, slot: u32, node: NodeId) -> u64 {
+        let parties = self.host.parties(slot, node);
+        self.tape.given(Record::new(Kind::Parties, node.0, slot.into(), parties))
+    }
     fn access(&self, place: Place, does: Does) -> u64 {
         let (record, more, gives) = record::change(place, does);
         if record.kind() == Some(Kind::Load) {
@@ -69,6 +73,10 @@ impl<H: Host, T: Tape> Host for Taped<'_, H, T> {
     fn allow(&self, pages: Range<u32>, access: Access) {
         self.asks(Kind::Allow, access as u16, pages.start.into(), (pages.end - pages.start).into());
         self.host.allow(pages, access);
+    }
+
+    async fn protected(&self) {
+        self.host.protected().await;
     }
 
     async fn get(&self, node: NodeId, word: usize, into: &mut [u64]) {

@@ -5,6 +5,7 @@ mod generated;
 mod journals;
 mod litmus;
 mod options;
+mod parties;
 mod prefetched;
 mod programs;
 mod sim;

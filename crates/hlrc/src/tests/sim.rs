@@ -68,7 +68,7 @@ impl Sim {
         &self.node().twins[page.index() * words..][..words]
     }
 
-    async fn run(&self, operation: Operation) -> Result<u64, Refused> {
+    pub(super) async fn run(&self, operation: Operation) -> Result<u64, Refused> {
         self.run_with(operation, &mut |value| value).await
     }
     /// Carries an operation out, and keeps its journal if journals are written.
@@ -253,6 +253,9 @@ impl Host for Sim {
     }
     fn thread(&self) -> u16 {
         self.thread
+    }
+    fn parties(&self, slot: u32, node: NodeId) -> u64 {
+        self.world.parties.borrow().iter().find(|p| p.0 == slot).expect("it is known").1[node.index()]
     }
     fn access(&self, place: Place, does: Does) -> u64 {
         let node = self.node();

@@ -72,6 +72,8 @@ pub(crate) struct World {
     pub(crate) reads: Cell<u64>,
     /// Journals of the operations that have ended, each with its node, if they are written.
     pub(super) journals: Option<RefCell<Vec<Noted>>>,
+    /// Of barriers to which not all threads come, how many of each node do.
+    pub(super) parties: RefCell<Vec<(u32, Vec<u64>)>>,
     /// Operations that nodes began at each other, or at themselves.
     pub(crate) operations: Cell<u64>,
 }
@@ -172,6 +174,7 @@ impl World {
             shadow: RefCell::new(vec![0; shape.pages as usize * shape.page_words * 8]),
             reads: Cell::new(0),
             journals: shape.noted.then(RefCell::default),
+            parties: RefCell::default(),
             operations: Cell::new(0),
         })
     }

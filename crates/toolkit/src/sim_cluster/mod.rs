@@ -1,6 +1,7 @@
 //! `homenode sim cluster`: shared virtual memory on a modelled cluster, in virtual time.
 mod advice;
 mod doc;
+mod journals;
 mod objects;
 mod page;
 mod says;
@@ -13,7 +14,7 @@ use crate::sim_memory::{notes, refuse_unknown_phase};
 pub use doc::SimClusterDoc;
 use doc::{Change, Compared, RowDoc, SIM_CLUSTER_SCHEMA};
 use homenode_cluster::{
-    Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Question, Row, Shape, WhatIf, run, shape, shaped,
+    Bound, ClusterError, FAULTS, Faults, NAMED, PARAMETERS, Question, Row, Shape, WhatIf, shape, shaped,
 };
 use homenode_command::dataset::{Opened, open};
 use homenode_command::gaps::{Known, Source};
@@ -49,6 +50,8 @@ pub struct SimClusterRequest {
     pub checks: bool,
     /// What goes wrong: a seed, and kinds with their sizes.
     pub faults: Option<String>,
+    /// Folder for journals of the one run, which must be empty or not there; `None` if none are written.
+    pub journals: Option<PathBuf>,
     /// Another machine: what each of its parameters would gain.
     pub compare: Option<String>,
     /// Threads to processors; neighbours beside each other if absent.
@@ -83,7 +86,7 @@ pub fn sim_cluster_on(
     }
     let names = NameTable::new(&reader)?;
     let places = Places::new(&names);
-    let (ran, known) = asked.run(request, &reader, workers, progress)?;
+    let (ran, known, cut) = asked.run(request, &reader, workers, progress)?;
     let mhz = asked.machine.sections.network.as_ref().map_or(0, |n| n.mhz);
     let page_bytes = asked.machine.shape.page_bytes;
     let mut rows: Vec<RowDoc> = Vec::new();
@@ -108,7 +111,11 @@ pub fn sim_cluster_on(
         phase: request.phase.clone(),
         gaps: request.gaps,
         instructions: known,
-        notes: notes(&reader, known, recorded).into_iter().chain(homenode_cluster::notes(&reader)).collect(),
+        notes: notes(&reader, known, recorded)
+            .into_iter()
+            .chain(homenode_cluster::notes(&reader))
+            .chain(journals::note(cut))
+            .collect(),
         compare: request.compare.clone(),
         rows,
     })
@@ -151,15 +158,17 @@ impl Asked {
         1 + self.changes.len()
     }
 
-    /// All rows: of each shape every step. With how the instructions between references are known.
+    /// All rows: of each shape every step. With how the instructions between references are known, and how many journals have not all.
     fn run(
         &self,
         request: &SimClusterRequest,
         reader: &DatasetReader,
         workers: usize,
         progress: &mut dyn Progress,
-    ) -> Result<(Vec<Row>, Known), Failure> {
+    ) -> Result<(Vec<Row>, Known, usize), Failure> {
         let Asked { steps, shapes, map, changes, .. } = self;
+        let counts = [("shapes", shapes.len()), ("protocols", steps.len()), ("rows", self.each())];
+        let folder = journals::folder(request.journals.as_deref(), counts)?;
         let source = || Source::new(reader, request.gaps);
         let (each, count) = (self.each(), shapes.len() * steps.len() * self.each());
         let jobs = shapes.len() + count;
@@ -174,13 +183,15 @@ impl Asked {
         let simulate = |source: &mut Source<'_>, n: usize| {
             let (bound, step) = (&bound[n / each / steps.len()], steps[n / each % steps.len()]);
             let changed = (n % each).checked_sub(1).map(|n| bound.with(&changes[n].what_ifs));
-            let row = run(changed.as_ref().unwrap_or(bound), step, || source.run()).map_err(failure)?;
-            Ok((row, source.known()))
+            let asked = (changed.as_ref().unwrap_or(bound), step);
+            let (row, cut) = journals::row(asked, folder.as_ref(), || source.run())?;
+            Ok((row, source.known(), cut))
         };
         let ran = on_all((workers, count), (progress, "simulating", shapes.len(), jobs), source, simulate)?;
         progress.at("simulating", jobs as u64, Some(jobs as u64));
-        let known = ran.last().map(|(_, known)| *known).unwrap_or_default();
-        Ok((ran.into_iter().map(|(row, _)| row).collect(), known))
+        let known = ran.last().map(|(_, known, _)| *known).unwrap_or_default();
+        let cut = ran.iter().map(|(.., cut)| cut).sum();
+        Ok((ran.into_iter().map(|(row, ..)| row).collect(), known, cut))
     }
 }
 

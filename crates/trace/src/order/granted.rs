@@ -20,11 +20,15 @@ impl Granted {
         else {
             return None;
         };
+        self.place(shared, (space, object), sync).map(|place| (place, sync))
+    }
+    /// Where the object lies that the caller grants if it is one of this kind, at an address of a space.
+    pub(super) fn place(&self, shared: &Shared, (space, object): (u32, u64), sync: SyncKind) -> Option<(u32, u64)> {
         if !matches!(sync, SyncKind::Mutex | SyncKind::RwRead | SyncKind::RwWrite | SyncKind::Barrier { parties: 1.. })
         {
             return None;
         }
         let place = if shared.is_empty() { (space, object) } else { shared.view(space).locate(object) };
-        (!self.recorded.contains(&place)).then_some((place, sync))
+        (!self.recorded.contains(&place)).then_some(place)
     }
 }

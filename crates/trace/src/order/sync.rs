@@ -6,6 +6,7 @@ use super::turns::Turns;
 use crate::TraceError;
 use crate::dataset::DatasetReader;
 use crate::event::{Event, EventKind};
+use crate::packed::SyncEvent;
 pub(super) use crate::packed::{Halves, halves};
 use crate::waits::Polls;
 use hashbrown::{HashMap, HashSet};
@@ -152,13 +153,19 @@ impl Sync {
         let mut ignored = if by_turns { handed_to_children(data) } else { HashSet::new() };
         ignored.extend(&polls.events);
         let turns = if by_turns { Turns::find(data, polls)? } else { Turns::default() };
-        let mut counted = Counted::new(data.events().objects().len());
+        let keys = data.events().objects();
+        let mut counted = Counted::new(keys.len());
+        // A barrier may have the address and the epoch of something else, which must not wait for what the caller grants.
+        let is_granted = |s: &SyncEvent| {
+            let (space, object, _) = keys[s.object as usize];
+            granted.as_ref().is_some_and(|g| g.place(data.shared(), (space, object), s.sync).is_some())
+        };
         let each = |f: &mut dyn FnMut(u32, u64)| {
             for thread in 0..data.threads() {
                 let mut walk = data.thread_events(thread);
                 let first = data.event_index(thread, 0);
                 while let Some(item) = walk.item() {
-                    if let Some(s) = item.sync().filter(|s| s.releases && !turns.has(s.object))
+                    if let Some(s) = item.sync().filter(|s| s.releases && !turns.has(s.object) && !is_granted(s))
                         && (ignored.is_empty() || !ignored.contains(&(first + walk.done() - 1)))
                     {
                         f(s.object, s.seq);

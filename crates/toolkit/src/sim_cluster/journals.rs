@@ -11,7 +11,7 @@ pub(super) fn folder(asked: Option<&Path>, rows: [(&str, usize); 3]) -> Result<O
     let Some(folder) = asked else { return Ok(None) };
     match rows.iter().find(|(_, count)| *count != 1) {
         Some((option, count)) => Err(Failure::usage(format!(
-            "--journal: journals are of one run, and {option} {count} are asked for; name one"
+            "--journal: journals are of one run, and {count} {option} are asked for; name one"
         ))),
         None => JournalFolder::make(folder).map(Some),
     }

@@ -219,7 +219,7 @@ pub(crate) fn change(at: Place, does: Does) -> (Record, Option<Record>, bool) {
 }
 
 const INTERRUPTS: [Interrupt; 4] = [Interrupt::Page, Interrupt::Diff, Interrupt::Lock, Interrupt::Notices];
-const COUNTS: [Count; 15] = [
+const COUNTS: [Count; 16] = [
     Count::Fetch,
     Count::FetchRetry,
     Count::Prefetch,
@@ -232,6 +232,7 @@ const COUNTS: [Count; 15] = [
     Count::Invalidation,
     Count::NoticeMessage,
     Count::Notice,
+    Count::Vector,
     Count::LockRemote,
     Count::LockLocal,
     Count::Served,

@@ -1,14 +1,23 @@
 //! Journals of a simulated run, in the files of `homenode svm run`'s, which `homenode svm replay` reads.
 use homenode_cluster::{Bound, ClusterError, Journal, Row, run, run_noted};
 use homenode_command::Failure;
+use homenode_hlrc::MAX_LIVE_NODES;
 use homenode_hlrc::steps::Step;
 use homenode_svmrun::JournalFolder;
 use homenode_timed::engine::Gaps;
 use std::path::Path;
 
 /// Refuses journals of more than one run; their folder, if they are asked for.
-pub(super) fn folder(asked: Option<&Path>, rows: [(&str, usize); 3]) -> Result<Option<JournalFolder>, Failure> {
+pub(super) fn folder(
+    asked: Option<&Path>,
+    rows: [(&str, usize); 3],
+    nodes: u16,
+) -> Result<Option<JournalFolder>, Failure> {
     let Some(folder) = asked else { return Ok(None) };
+    if usize::from(nodes) > MAX_LIVE_NODES {
+        let what = format!("--journal: journals are of {MAX_LIVE_NODES} nodes at most, as those of runs, not of {nodes}");
+        return Err(Failure::usage(what));
+    }
     match rows.iter().find(|(_, count)| *count != 1) {
         Some((option, count)) => Err(Failure::usage(format!(
             "--journal: journals are of one run, and {count} {option} are asked for; name one"

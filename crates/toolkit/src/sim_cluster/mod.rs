@@ -168,7 +168,7 @@ impl Asked {
     ) -> Result<(Vec<Row>, Known, usize), Failure> {
         let Asked { steps, shapes, map, changes, .. } = self;
         let counts = [("shapes", shapes.len()), ("protocols", steps.len()), ("rows", self.each())];
-        let folder = journals::folder(request.journals.as_deref(), counts)?;
+        let folder = journals::folder(request.journals.as_deref(), counts, shapes[0].0)?;
         let source = || Source::new(reader, request.gaps);
         let (each, count) = (self.each(), shapes.len() * steps.len() * self.each());
         let jobs = shapes.len() + count;

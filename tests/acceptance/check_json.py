@@ -45,6 +45,8 @@ def commands(session, program, folder):
     yield "sweep --analysis", ["sweep", dataset, "--machines", "numa", "--analysis", "false-sharing,phases", "--json", "-o", folder / "analyses"]
     yield "replay", ["migrate", "--replay", JOURNAL, "--json"]
     eight = session.record(session.build("gcc", only="em3d") / "em3d", "-p", "8")[0]
+    (folder / "clusters.toml").write_text(f'traces = ["{eight}"]\n[[cluster]]\nmachine = "svm-achievable"\nnodes = "4x2"\nwhat_if = "io=4x"\n')
+    yield "sweep of clusters", ["sweep", folder / "clusters.toml", "--json", "-o", folder / "clusters"]
     yield "sim-cluster", ["sim", "cluster", eight, "--nodes", "4x2", "--json"]
     yield "sim-memory", ["sim", "memory", eight, "--pressure", "70", "--json"]
     yield "report", ["report", dataset, "--machine", "dram-cxl", "--capacity", "50,100", "--json"]

@@ -199,3 +199,12 @@ fn a_trace_without_synchronisation_has_rows_and_a_note() {
     assert_eq!(bytes(&again), bytes(&doc));
     assert_eq!(again.cluster_rows, doc.cluster_rows);
 }
+
+#[test]
+fn a_note_stands_once_behind_the_traces_that_it_is_true_of() {
+    let folder = folder("traces = ['a.hnt', 'b.hnt']\n[[cluster]]\nmachine = 'svm-achievable'\nnodes = '4x1'\n");
+    let doc = sweep(folder.path(), "out.sweep").expect("a sweep");
+    let of_both: Vec<_> = doc.notes.iter().filter(|n| n.starts_with("a.hnt, b.hnt: ")).collect();
+    assert_eq!(of_both.len(), 1, "{:?}", doc.notes);
+    assert!(of_both[0].contains("the number of instructions is not known"), "{of_both:?}");
+}

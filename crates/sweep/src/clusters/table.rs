@@ -36,16 +36,13 @@ pub(crate) fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathB
     };
     let files = parts.iter().zip([PARQUET, Format::Csv]).map(create);
     let mut files = files.collect::<Result<Vec<_>, _>>().map_err(unwritten)?;
-    let mut filled = Filled::default();
+    let (mut filled, mut said) = (Filled::default(), Vec::new());
     for task in tasks(resolved) {
         let lost = || Failure::work("the rows of a unit are damaged; the same command computes them again");
         let kept = read(store, &resolved.digest, task).ok_or_else(lost)?;
         filled.units += 1;
         filled.seconds += kept.seconds;
-        let note = format!("{}: {}", resolved.traces[task.trace].label, kept.tables[0].note);
-        if !kept.tables[0].note.is_empty() && !filled.notes.contains(&note) {
-            filled.notes.push(note);
-        }
+        said.push((resolved.traces[task.trace].label.as_str(), kept.tables[0].note.to_string()));
         for row in kept.tables[0].rows() {
             filled.rows += 1;
             if filled.first.len() < FIRST_ROWS {
@@ -55,6 +52,7 @@ pub(crate) fn fill(resolved: &ResolvedStudy, store: &ResultStore, parts: &[PathB
         }
     }
     files.into_iter().try_for_each(TableFile::finish).map_err(unwritten)?;
+    filled.notes = together(said);
     Ok(filled)
 }
 
@@ -83,11 +81,26 @@ pub(crate) fn notes(resolved: &ResolvedStudy) -> Result<Vec<String>, Failure> {
         "cycles of a processor, of all threads together; speedup: over one processor of the machine as it is"
             .to_owned(),
     ];
+    let mut said = Vec::new();
     for trace in &resolved.traces {
         let of = homenode_cluster::notes(trace.reader()?);
-        notes.extend(of.into_iter().map(|note| format!("{}: {note}", trace.label)));
+        said.extend(of.into_iter().map(|note| (trace.label.as_str(), note)));
     }
+    notes.extend(together(said));
     Ok(notes)
+}
+
+/// Notes on traces, each once and behind all traces that it is true of.
+fn together(said: Vec<(&str, String)>) -> Vec<String> {
+    let mut all: Vec<(Vec<&str>, String)> = Vec::new();
+    for (label, note) in said.into_iter().filter(|(_, note)| !note.is_empty()) {
+        match all.iter_mut().find(|(_, known)| *known == note) {
+            Some((labels, _)) if labels.contains(&label) => {}
+            Some((labels, _)) => labels.push(label),
+            None => all.push((vec![label], note)),
+        }
+    }
+    all.into_iter().map(|(labels, note)| format!("{}: {note}", labels.join(", "))).collect()
 }
 
 /// How many clusters a study has.

@@ -280,7 +280,9 @@ impl WhatIf {
             WhatIf::Named(Named::NoDiffs) => (net.handlers.twin, net.handlers.diff) = (0, [0, 0]),
             WhatIf::Named(Named::RoundRobin) => net.round_robin = true,
             // Options of the protocol: `run` says them to the nodes.
-            WhatIf::Named(Named::LocalFaults | Named::Prefetch | Named::Sorted | Named::Tickets | Named::Migrate | Named::Tree) => {}
+            WhatIf::Named(
+                Named::LocalFaults | Named::Prefetch | Named::Sorted | Named::Tickets | Named::Migrate | Named::Tree,
+            ) => {}
         }
     }
 }

@@ -177,7 +177,11 @@ impl Network {
         }
         let least = self.packet_bytes + self.header_bytes;
         if self.queue_bytes != 0 && !(least..=1 << 40).contains(&self.queue_bytes) {
-            return Err(reject("network.queue_bytes", self.queue_bytes, format!("0, or a packet of {least} to 1099511627776")));
+            return Err(reject(
+                "network.queue_bytes",
+                self.queue_bytes,
+                format!("0, or a packet of {least} to 1099511627776"),
+            ));
         }
         if !(8..=1 << 20).contains(&self.packet_bytes) || self.header_bytes > 1 << 12 {
             let value = format!("{} and {}", self.packet_bytes, self.header_bytes);

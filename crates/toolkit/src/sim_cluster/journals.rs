@@ -15,7 +15,8 @@ pub(super) fn folder(
 ) -> Result<Option<JournalFolder>, Failure> {
     let Some(folder) = asked else { return Ok(None) };
     if usize::from(nodes) > MAX_LIVE_NODES {
-        let what = format!("--journal: journals are of {MAX_LIVE_NODES} nodes at most, as those of runs, not of {nodes}");
+        let what =
+            format!("--journal: journals are of {MAX_LIVE_NODES} nodes at most, as those of runs, not of {nodes}");
         return Err(Failure::usage(what));
     }
     match rows.iter().find(|(_, count)| *count != 1) {

@@ -64,7 +64,7 @@ def rows_are_those_of_sim_cluster(session):
                                "--what-if", WHAT_IFS, "--csv").stdout
             for row in csv.DictReader(said.splitlines()):
                 mine = found.pop((trace, machine, row["nodes"], row["protocol"], row["what if"]))
-                expect(len(row) == 33, f"{len(row)} columns")
+                expect(len(row) == 34, f"{len(row)} columns")
                 for name, value in row.items():
                     got = mine[name.replace(" ", "_")]
                     expect(got == value, f"{trace} {machine} {row['nodes']} {row['what if']}: {name} is {got}, not {value}")

@@ -26,7 +26,7 @@ fn unseen(data: &DatasetReader) -> Option<String> {
     let count = data.events().iter().filter(|e| is_unseen(e)).count();
     (count > 0).then(|| {
         format!(
-            "{count} times threads follow each other by something else than mutexes, reader-writer locks and barriers, such as another thread's end: nodes learn nothing of each other's writes by that (`homenode sim cluster --check` says whether reads find them)"
+            "{count} times threads follow each other by something else than mutexes, reader-writer locks and barriers, such as another thread's end: nodes learn nothing of each other's writes by that (homenode sim cluster --check says whether reads find them)"
         )
     })
 }

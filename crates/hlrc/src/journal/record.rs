@@ -179,18 +179,6 @@ fn place(place: Place) -> (u16, u64) {
     }
 }
 
-const AREAS: [Area; 10] = [
-    Area::Pages,
-    Area::Needed,
-    Area::Written,
-    Area::WrittenNext,
-    Area::Exclusive,
-    Area::ExclusiveNext,
-    Area::Moving,
-    Area::MovingNext,
-    Area::Marks,
-    Area::Node,
-];
 const CHANGES: [&str; 10] = ["store", "swap", "compare-swap", "add", "max", "or", "merge", "lock", "unlock", "take"];
 /// By how much the manner of a change lies above the place.
 const MANNER: u16 = 16;
@@ -275,8 +263,8 @@ fn shown(area: u16, word: u64) -> String {
     match area {
         0 => format!("region[{word}]"),
         1 => format!("heap[{word}]"),
-        _ => {
-            AREAS.get(usize::from(area - 2)).map_or_else(|| "?".to_owned(), |a| format!("{a:?}[{word}]").to_lowercase())
-        }
+        _ => Area::ALL
+            .get(usize::from(area - 2))
+            .map_or_else(|| "?".to_owned(), |a| format!("{a:?}[{word}]").to_lowercase()),
     }
 }

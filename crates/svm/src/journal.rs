@@ -381,7 +381,7 @@ mod tests {
         let many = vec![(&long[..1], false); TAPES_MAX + 1];
         let empty = tempfile::tempfile().expect("a file");
         let refused = write(&empty, &cluster, many.into_iter()).expect_err("too many").to_string();
-        assert!(refused.contains("124 tapes, and a journal at most 123"), "{refused}");
+        assert!(refused.contains("123 tapes, and a journal at most 122"), "{refused}");
     }
 
     #[test]
@@ -414,13 +414,14 @@ mod tests {
             (6, 9, "word 6 of"),
             (9, 4, "smaller than any"),
             (13, 1 << 40, "word 13 of"),
-            (20, 511, "does not lie in it"),
-            (21, 4, "does not lie in it"),
-            (20, u64::MAX, "does not lie in it"),
+            (21, 511, "does not lie in it"),
+            (22, 4, "does not lie in it"),
+            (21, u64::MAX, "does not lie in it"),
             (14, 16, "word 14 of"),
-            (18, 3, "word 18 of"),
-            (18, 1, "notices with the lock"),
-            (19, 2, "word 19 of"),
+            (18, 2, "word 18 of"),
+            (19, 3, "word 19 of"),
+            (19, 1, "notices with the lock"),
+            (20, 2, "word 20 of"),
             (21, u64::MAX, "does not lie in it"),
         ] {
             let mut words = words.clone();

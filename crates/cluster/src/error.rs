@@ -19,7 +19,7 @@ pub enum ClusterError {
     NoSection(String),
     /// A barrier that the protocol cannot have.
     #[error(
-        "barrier {object:#x} takes {parties} of {processors} processors, and there come {come}{}: a barrier is of the same processors every time; take nodes with {parties} processors in all, such as {parties}x1, or a map by which they are",
+        "barrier {object:#x} takes {parties} threads, one a processor, and the cluster has {processors} processors; there come {come}{}: a barrier is of the same processors every time; take nodes with {parties} processors in all, such as {parties}x1, or a map by which they are",
         missing_too(.missing)
     )]
     Barrier {

@@ -120,7 +120,7 @@ fn barriers_of_changing_threads_are_refused_by_name() {
     threads(&mut b);
     let said = refused(b.barrier(BARRIER, 0..2).barrier(BARRIER, 1..3));
     assert!(
-        said.contains("0x9000 takes 2 of 4 processors, and there come threads 0, 1, 2, and not thread 3"),
+        said.contains("0x9000 takes 2 threads, one a processor, and the cluster has 4 processors; there come threads 0, 1, 2, and not thread 3"),
         "{said}"
     );
     let mut b = Builder::new(4);

@@ -324,13 +324,14 @@ type Change = fn(&mut SimClusterRequest);
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
     let folder = dataset(&program());
-    let cases: [(Change, &str); 16] = [
+    let cases: [(Change, &str); 17] = [
         (|r| r.faults = Some("loss=0.1".into()), "--faults: 'loss=0.1' is no seed"),
         (|r| r.faults = Some("1,loss=0.5,tries=1".into()), "deadlock, nothing happens any more: thread"),
         (|r| r.protocols = vec!["hlrc".into()], "known are base, dw, rf, dd, nil"),
         (|r| r.nodes = vec!["4".into()], "nodes x processors"),
         (|r| r.nodes = vec!["0x4".into()], "nodes x processors"),
-        (|r| r.nodes = vec!["65x1".into()], "at most 64x64"),
+        (|r| r.nodes = vec!["1025x1".into()], "at most 1024 nodes"),
+        (|r| r.nodes = vec!["1024x5".into()], "4096 in all"),
         (|r| r.machine = "numa".into(), "[network]"),
         (|r| r.page = Some(4095), "--page"),
         (|r| r.phase = Some("sort".into()), "known are fill, use"),

@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -87,6 +88,9 @@ def main():
     unknown = set(options.programs) - set(PROGRAMS)
     if unknown:
         parser.error(f"unknown programs {sorted(unknown)}; there are {', '.join(PROGRAMS)}")
+    wrong = [shape for shape in options.shapes if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", shape)]
+    if wrong:
+        parser.error(f"shapes {wrong} are not nodes x processors of each, such as 64x16")
     with tempfile.TemporaryDirectory(prefix="homenode-scale-") as temporary:
         folder = options.folder or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)

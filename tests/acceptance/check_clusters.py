@@ -5,6 +5,7 @@ import random
 import signal
 import time
 
+import check_sweep
 from check_sweep import begin, children
 from harness import SLOW, check, expect, one_line, tail
 
@@ -26,15 +27,8 @@ ROWS = 2 * 2 * 2 * 2 * 8
 
 
 def study(session, text=STUDY):
-    """A study over two small recordings, in a folder of its own."""
-    folder = session.path(f"clusters/{len(session.made)}-{random.randrange(1 << 40)}")
-    folder.mkdir(parents=True)
-    first = session.record(session.build() / "lu", "-n", "64", "-b", "8", "-p", "4")[0]
-    second = session.record(session.build() / "sor", "-n", "256", "-i", "3", "-p", "4")[0]
-    (folder / "a.hnt").symlink_to(first)
-    (folder / "b.hnt").symlink_to(second)
-    (folder / "study.toml").write_text(text)
-    return folder
+    """A study of clusters over the recordings of other sweeps."""
+    return check_sweep.study(session, text)
 
 
 def table(folder):

@@ -2,14 +2,15 @@
 use crate::args::Cli;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use std::ffi::OsString;
 
-/// The line for a mistake; `None` if this is no mistake but help or the version.
-pub(crate) fn mistake(e: &clap::Error) -> Option<String> {
+/// The line for a mistake in these words; `None` if this is no mistake but help or the version.
+pub(crate) fn mistake(e: &clap::Error, words: &[OsString]) -> Option<String> {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(e.kind(), DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand) {
         return None;
     }
-    Some(line(&e.render().to_string(), &help(std::env::args().skip(1))))
+    Some(line(&e.render().to_string(), &help(words.iter().skip(1).map(|w| w.to_string_lossy().into_owned()))))
 }
 
 /// The command that explains the one that was meant.
@@ -68,7 +69,7 @@ mod tests {
         assert!(said(&["reprot"]).ends_with("see 'homenode --help'"));
         assert!([missing, unknown, value].iter().all(|l| !l.contains('\n')));
         let help = Cli::try_parse_from(["homenode", "record", "--help"]).expect_err("no command");
-        assert_eq!(mistake(&help), None);
+        assert_eq!(mistake(&help, &[]), None);
     }
 
     #[test]

@@ -21,6 +21,14 @@ impl Class {
             Class::Input => 3,
         }
     }
+    /// The class whose status this is; that of failed work for any other.
+    pub const fn of(exit_status: u8) -> Class {
+        match exit_status {
+            2 => Class::Usage,
+            3 => Class::Input,
+            _ => Class::Work,
+        }
+    }
 }
 
 /// A failure: one clear line, saying what, where and what to do.

@@ -5,10 +5,10 @@
 //! **Invariant:** a file appears only when it is whole, and both formats have the same rows: one list of columns makes the
 //! Parquet schema, the CSV header and the cells.
 //!
-//! Reading order: [`export`], `rows` (columns, and the files), `names` and `words` (what rows say in words).
+//! Reading order: [`export`], [`batches`] (the same rows in memory), `rows` (columns, and the files), `names` and `words` (what rows say in words).
 //!
 //! ```
-//! use homenode_export::{ExportRequest, export};
+//! use homenode_export::{ExportRequest, RowsRequest, batches, export};
 //! use homenode_synthetic::Builder;
 //! use homenode_trace::{order::OrderKind, store::Store};
 //!
@@ -21,10 +21,8 @@
 //!     std::fs::write(file, dataset.get(&name).unwrap().as_slice()).unwrap();
 //! }
 //!
-//! let request = ExportRequest {
+//! let rows = RowsRequest {
 //!     dataset: folder.path().join("x.hnt"),
-//!     to: folder.path().join("x.csv"),
-//!     force: false,
 //!     order: OrderKind::Model,
 //!     after_caches: false,
 //!     machine: "numa".to_owned(),
@@ -32,8 +30,13 @@
 //!     map: None,
 //!     realign: None,
 //! };
+//! let request = ExportRequest { to: folder.path().join("x.csv"), force: false, rows };
 //! assert_eq!(export(&request, &mut ())?, 2);
 //! assert_eq!(std::fs::read_to_string(&request.to).unwrap().lines().count(), 3);
+//!
+//! let mut sizes = Vec::new();
+//! batches(&request.rows, 1, &mut |batch| Ok(sizes.push(batch.num_rows())), &mut ())?;
+//! assert_eq!(sizes, [1, 1]);
 //! # Ok::<(), homenode_command::Failure>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -55,7 +58,7 @@ use homenode_sim::names::NameTable;
 use homenode_sim::shared::Start;
 use homenode_sim::{BoundMachine, Filtered, Objects, Passed, Setup, ThreadBinding, for_pieces};
 use homenode_sys::dir::create_new;
-use homenode_table::{Format, WriteError};
+use homenode_table::{Format, RecordBatch, WriteError};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Again, Order, OrderKind, Stream};
 use homenode_trace::{DataSource, Merged, Op, TraceError};
@@ -64,15 +67,11 @@ use rows::{GROUP_ROWS, Row, Shape, Sink};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What to export.
+/// References as rows: which, in which order, and where threads and memory are.
 #[derive(Clone, Debug)]
-pub struct ExportRequest {
+pub struct RowsRequest {
     /// The dataset.
     pub dataset: PathBuf,
-    /// The file; `.parquet` or `.csv`.
-    pub to: PathBuf,
-    /// Replace it if it exists.
-    pub force: bool,
     /// Order of the rows.
     pub order: OrderKind,
     /// What policies see on the machine, instead of all references.
@@ -87,6 +86,17 @@ pub struct ExportRequest {
     pub realign: Option<String>,
 }
 
+/// What to export.
+#[derive(Clone, Debug)]
+pub struct ExportRequest {
+    /// The file; `.parquet` or `.csv`.
+    pub to: PathBuf,
+    /// Replace it if it exists.
+    pub force: bool,
+    /// Its rows.
+    pub rows: RowsRequest,
+}
+
 /// Writes the rows and returns their number. The file appears only when it is whole.
 ///
 /// # Errors
@@ -95,6 +105,58 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let to = &request.to;
     output::refuse_kind(to, &["parquet", "csv"])?;
     output::refuse_existing(to, request.force)?;
+    let part = output::temporary(to);
+    let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
+    let parquet = to.extension().is_some_and(|e| e == "parquet");
+    let format = if parquet { Format::Parquet("homenode", GROUP_ROWS) } else { Format::Csv };
+    let create = |shape| {
+        let file = create_new(&part).map_err(|e| failed(&e))?;
+        Sink::file(file, format, shape).map_err(|e| failed(&e))
+    };
+    // Without handlers (nested use) Ctrl-C just ends the process and leaves the hidden part file behind.
+    let stop = homenode_sys::signals::StopRequests::install().ok();
+    let stop = || match stop.as_ref().is_some_and(|s| s.take().is_some()) {
+        true => Err(Failure::work(format!("interrupted; nothing is kept of {}", to.display()))),
+        false => Ok(()),
+    };
+    let done = write(&request.rows, create, (&failed, &stop), progress);
+    let done = done.and_then(|rows| std::fs::rename(&part, to).map(|()| rows).map_err(|e| failed(&e)));
+    if done.is_err() {
+        // A part of a file is worth nothing; that removing it may fail too changes nothing for the user.
+        let _ = std::fs::remove_file(&part);
+    }
+    done
+}
+
+/// Hands on the rows in Arrow's memory format, `rows` of them at once (fewer at the end), and returns their number. The batches
+/// have the columns of the files; an error of `give` ends it.
+///
+/// # Errors
+/// The request makes no sense, the dataset cannot be read, or what `give` says.
+///
+/// # Panics
+/// `rows` is 0.
+pub fn batches(
+    request: &RowsRequest,
+    rows: usize,
+    give: &mut (dyn FnMut(RecordBatch) -> std::io::Result<()> + Send),
+    progress: &mut dyn Progress,
+) -> Result<u64, Failure> {
+    assert!(rows > 0, "batches of no rows");
+    let failed = |e: &dyn std::fmt::Display| Failure::work(format!("the rows were not taken: {e}"));
+    write(request, |shape| Ok(Sink::batches(rows, give, shape)), (&failed, &|| Ok(())), progress)
+}
+
+/// Makes of an error of a sink the failure that is told, and asks whether to stop.
+type Hooks<'h> = (&'h dyn Fn(&dyn std::fmt::Display) -> Failure, &'h dyn Fn() -> Result<(), Failure>);
+
+/// Writes the rows into the sink that is made when all else is known to be right.
+fn write<'s>(
+    request: &RowsRequest,
+    create: impl FnOnce(Shape) -> Result<Sink<'s>, Failure>,
+    (failed, stop): Hooks<'_>,
+    progress: &mut dyn Progress,
+) -> Result<u64, Failure> {
     let bound_machine = BoundMachine::new(machine::named(&request.machine)?, request.map.as_deref())
         .map_err(|e| Failure::usage(format!("--map: {e}")))?;
     let block_bytes = request.block.unwrap_or(bound_machine.machine.shape.page_bytes);
@@ -104,38 +166,24 @@ pub fn export(request: &ExportRequest, progress: &mut dyn Progress) -> Result<u6
     let options = bound_machine.replay_options(&opened.reader);
     let rule = realignment(request, options.sampled.is_some())?;
     let setup = Setup { machine: &bound_machine.machine, bindings: &bindings, block_bytes, options, waits: &[] };
-    let part = output::temporary(to);
-    let failed = |e: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {e}", to.display()));
-    let file = create_new(&part).map_err(|e| failed(&e))?;
     let shape = Shape { sampled: options.sampled.is_some(), after_caches: request.after_caches };
-    let parquet = to.extension().is_some_and(|e| e == "parquet");
-    let format = if parquet { Format::Parquet("homenode", GROUP_ROWS) } else { Format::Csv };
-    let done = Sink::new(file, format, shape).map_err(|e| failed(&e)).and_then(|sink| {
-        let names = NameTable::new(&opened.reader)?;
-        let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
-        let mut again = Again { data: &opened.reader, kind: request.order };
-        let (objects, bindings, private): (&Start<'_>, &[_], _) = (&objects, &bindings, Private::Kept);
-        let what = Opening { source: &mut again, objects, bindings, page_bytes: block_bytes, private };
-        let moved = rule.map(|rule| rule.open(what)).transpose();
-        let mut moved = moved.map_err(|e| Failure::usage(format!("--realign: {e}")))?;
-        let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
-        let mut order = Order::new(&opened.reader, request.order)?;
-        exporter.moved = moved.as_mut().map(|m| m.stream(0)).transpose()?.map(Beside::new);
-        while let Some(piece) = order.pull()? {
-            if exporter.stop.as_ref().is_some_and(|s| s.take().is_some()) {
-                return Err(Failure::work(format!("interrupted; nothing is kept of {}", to.display())));
-            }
-            exporter.refs(piece.refs, |e| failed(e))?;
-            piece.event.iter().for_each(|(event, _)| exporter.now.event(event));
-        }
-        exporter.finish().map_err(|e| failed(&e))
-    });
-    let done = done.and_then(|rows| std::fs::rename(&part, to).map(|()| rows).map_err(|e| failed(&e)));
-    if done.is_err() {
-        // A part of a file is worth nothing; that removing it may fail too changes nothing for the user.
-        let _ = std::fs::remove_file(&part);
+    let sink = create(shape)?;
+    let names = NameTable::new(&opened.reader)?;
+    let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
+    let mut again = Again { data: &opened.reader, kind: request.order };
+    let (objects, bindings, private): (&Start<'_>, &[_], _) = (&objects, &bindings, Private::Kept);
+    let what = Opening { source: &mut again, objects, bindings, page_bytes: block_bytes, private };
+    let moved = rule.map(|rule| rule.open(what)).transpose();
+    let mut moved = moved.map_err(|e| Failure::usage(format!("--realign: {e}")))?;
+    let mut exporter = Exporter::new((sink, shape), setup, (&names, &opened.reader), progress)?;
+    let mut order = Order::new(&opened.reader, request.order)?;
+    exporter.moved = moved.as_mut().map(|m| m.stream(0)).transpose()?.map(Beside::new);
+    while let Some(piece) = order.pull()? {
+        stop()?;
+        exporter.refs(piece.refs, |e| failed(e))?;
+        piece.event.iter().for_each(|(event, _)| exporter.now.event(event));
     }
-    done
+    exporter.finish().map_err(|e| failed(&e))
 }
 
 /// Where rows come from.
@@ -146,9 +194,9 @@ enum Rows<'m> {
     Filtered(Box<Filtered<'m>>),
 }
 
-struct Exporter<'a> {
+struct Exporter<'a, 's> {
     rows: Rows<'a>,
-    sink: Sink,
+    sink: Sink<'s>,
     now: Now<'a>,
     bindings: &'a [ThreadBinding],
     read: u64,
@@ -157,16 +205,15 @@ struct Exporter<'a> {
     moved: Option<Beside<'a>>,
     total: u64,
     progress: &'a mut dyn Progress,
-    stop: Option<homenode_sys::signals::StopRequests>,
 }
 
-impl<'a> Exporter<'a> {
+impl<'a, 's> Exporter<'a, 's> {
     fn new(
-        (sink, shape): (Sink, Shape),
+        (sink, shape): (Sink<'s>, Shape),
         setup: Setup<'a>,
         (names, reader): (&'a NameTable<'a>, &'a DatasetReader),
         progress: &'a mut dyn Progress,
-    ) -> Result<Exporter<'a>, Failure> {
+    ) -> Result<Exporter<'a, 's>, Failure> {
         let rows = if shape.after_caches {
             Rows::Filtered(Box::new(Filtered::new(setup).map_err(Failure::usage)?))
         } else {
@@ -182,8 +229,6 @@ impl<'a> Exporter<'a> {
             moved: None,
             total: refs(reader),
             progress,
-            // Without handlers (nested use) Ctrl-C just ends the process and leaves the hidden part file behind.
-            stop: homenode_sys::signals::StopRequests::install().ok(),
         })
     }
 
@@ -223,7 +268,7 @@ impl<'a> Exporter<'a> {
 }
 
 /// How words move, if they do.
-fn realignment(request: &ExportRequest, sampled: bool) -> Result<Option<Rule>, Failure> {
+fn realignment(request: &RowsRequest, sampled: bool) -> Result<Option<Rule>, Failure> {
     let Some(text) = &request.realign else { return Ok(None) };
     let wrong = |e: RealignError| Failure::usage(format!("--realign: {e}"));
     let rule = Rule::parse(text).map_err(wrong)?;

@@ -3,7 +3,7 @@ use crate::names::{Place, Texts};
 use crate::words::{COUNTED, ESTIMATED, WRITE_BACK, charged};
 use homenode_command::instructions::Between;
 use homenode_machine::AccessClass;
-use homenode_table::{Cell, Format, Kind, TableFile, WriteError};
+use homenode_table::{Cell, Format, Kind, RecordBatch, Table, TableFile, WriteError};
 use homenode_trace::{DataSource, Op};
 use std::fs::File;
 
@@ -119,22 +119,33 @@ const COLUMNS: [Column; 21] = [
     column("instructions_are", Kind::Text, (CONSECUTIVE, NEVER), |r, _| Cell::from(between(r).1)),
 ];
 
-/// A file that is being written.
-pub(crate) struct Sink {
-    file: TableFile<File>,
+/// Takes batches of rows.
+type Give<'s> = &'s mut (dyn FnMut(RecordBatch) -> std::io::Result<()> + Send);
+
+/// Where rows go.
+enum To<'s> {
+    File(TableFile<File>),
+    /// Rows that are not handed on yet, and their number then.
+    Batches(Table, usize, Give<'s>),
+}
+
+/// A file that is being written, or who takes batches.
+pub(crate) struct Sink<'s> {
+    to: To<'s>,
     columns: Vec<&'static Column>,
-    /// Rows that are not in the file yet.
+    /// Rows that are not there yet.
     rows: Vec<Row>,
 }
 
-impl Sink {
-    pub(crate) fn new(file: File, format: Format, shape: Shape) -> Result<Sink, WriteError> {
-        let columns: Vec<&'static Column> = COLUMNS.iter().filter(|c| (c.when)(shape)).collect();
-        let table = |c: &&Column| {
-            let column = homenode_table::Column::new(c.name, c.kind);
-            if (c.required)(shape) { column.required() } else { column }
-        };
-        Ok(Sink { file: TableFile::new(file, format, columns.iter().map(table).collect())?, columns, rows: Vec::new() })
+impl<'s> Sink<'s> {
+    pub(crate) fn file(file: File, format: Format, shape: Shape) -> Result<Sink<'s>, WriteError> {
+        let (columns, shown) = columns(shape);
+        Ok(Sink { to: To::File(TableFile::new(file, format, shown)?), columns, rows: Vec::new() })
+    }
+
+    pub(crate) fn batches(rows: usize, give: Give<'s>, shape: Shape) -> Sink<'s> {
+        let (columns, shown) = columns(shape);
+        Sink { to: To::Batches(Table::new(shown), rows, give), columns, rows: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, row: Row, texts: &Texts) -> Result<(), WriteError> {
@@ -143,14 +154,43 @@ impl Sink {
     }
 
     fn write(&mut self, texts: &Texts) -> Result<(), WriteError> {
-        let Sink { file, columns, rows } = self;
-        file.extend(rows.len(), |column, row| (columns[column].cell)(&rows[row], texts))?;
+        let Sink { to, columns, rows } = self;
+        let cell = |column: usize, row: usize| (columns[column].cell)(&rows[row], texts);
+        match to {
+            To::File(file) => file.extend(rows.len(), cell)?,
+            To::Batches(table, whole, give) => {
+                let mut from = 0;
+                while from < rows.len() {
+                    let more = (rows.len() - from).min(*whole - table.len());
+                    table.extend(more, |column, row| cell(column, from + row));
+                    from += more;
+                    if table.len() == *whole {
+                        give(table.take()?)?;
+                    }
+                }
+            }
+        }
         rows.clear();
         Ok(())
     }
 
     pub(crate) fn finish(mut self, texts: &Texts) -> Result<(), WriteError> {
         self.write(texts)?;
-        self.file.finish()
+        match self.to {
+            To::File(file) => file.finish(),
+            To::Batches(table, ..) if table.is_empty() => Ok(()),
+            To::Batches(mut table, _, give) => Ok(give(table.take()?)?),
+        }
     }
+}
+
+/// The columns of such a file, and as tables have them.
+fn columns(shape: Shape) -> (Vec<&'static Column>, Vec<homenode_table::Column>) {
+    let columns: Vec<&'static Column> = COLUMNS.iter().filter(|c| (c.when)(shape)).collect();
+    let table = |c: &&Column| {
+        let column = homenode_table::Column::new(c.name, c.kind);
+        if (c.required)(shape) { column.required() } else { column }
+    };
+    let shown = columns.iter().map(table).collect();
+    (columns, shown)
 }

@@ -1,6 +1,6 @@
 //! What cannot be read is said to be unreadable, and not that the output cannot be written.
 use crate::rows::{Shape, Sink};
-use crate::{ExportRequest, Exporter, export};
+use crate::{ExportRequest, Exporter, RowsRequest, export};
 use homenode_command::{Class, Failure};
 use homenode_machine::models::find;
 use homenode_sim::names::NameTable;
@@ -49,7 +49,7 @@ fn instructions_that_cannot_be_read_are_no_failure_to_write() {
     let options = bound.replay_options(&reader);
     let setup = Setup { machine: &bound.machine, bindings: &bindings, block_bytes: 4096, options, waits: &[] };
     let shape = Shape { sampled: false, after_caches: false };
-    let sink = Sink::new(tempfile::tempfile().unwrap(), Format::Csv, shape).unwrap();
+    let sink = Sink::file(tempfile::tempfile().unwrap(), Format::Csv, shape).unwrap();
     let names = NameTable::new(&reader).unwrap();
     let mut progress = ();
     let mut exporter = Exporter::new((sink, shape), setup, (&names, &reader), &mut progress).unwrap();
@@ -67,15 +67,17 @@ fn a_damaged_dataset_is_said_and_leaves_nothing() {
         std::fs::write(file, store.get(&name).unwrap().as_slice()).unwrap();
     }
     let request = |to: &Path| ExportRequest {
-        dataset: folder.path().join("x.hnt"),
         to: to.to_owned(),
         force: false,
-        order: OrderKind::Model,
-        after_caches: false,
-        machine: "numa".to_owned(),
-        block: None,
-        realign: None,
-        map: None,
+        rows: RowsRequest {
+            dataset: folder.path().join("x.hnt"),
+            order: OrderKind::Model,
+            after_caches: false,
+            machine: "numa".to_owned(),
+            block: None,
+            realign: None,
+            map: None,
+        },
     };
     for name in ["x.csv", "x.parquet"] {
         said(&export(&request(&folder.path().join(name)), &mut ()).unwrap_err());
@@ -107,15 +109,17 @@ fn realigned_rows_are_the_same_with_other_addresses() {
         std::fs::write(file, store.get(&name).unwrap().as_slice()).unwrap();
     }
     let request = |realign: Option<&str>| ExportRequest {
-        dataset: folder.path().join("x.hnt"),
         to: folder.path().join(realign.map_or("x.csv", |_| "y.csv")),
         force: true,
-        order: OrderKind::Model,
-        after_caches: false,
-        machine: "markatos".to_owned(),
-        block: Some(4096),
-        realign: realign.map(str::to_owned),
-        map: None,
+        rows: RowsRequest {
+            dataset: folder.path().join("x.hnt"),
+            order: OrderKind::Model,
+            after_caches: false,
+            machine: "markatos".to_owned(),
+            block: Some(4096),
+            realign: realign.map(str::to_owned),
+            map: None,
+        },
     };
     let rows = |realign| -> Vec<Vec<String>> {
         let request = request(realign);
@@ -140,7 +144,9 @@ fn realigned_rows_are_the_same_with_other_addresses() {
     }
     assert_eq!(moved, 20);
     let refused = |realign: &str, after_caches, word: &str| {
-        let failure = export(&ExportRequest { after_caches, ..request(Some(realign)) }, &mut ()).unwrap_err();
+        let mut request = request(Some(realign));
+        request.rows.after_caches = after_caches;
+        let failure = export(&request, &mut ()).unwrap_err();
         assert!(failure.class == Class::Usage && failure.to_string().contains(word), "{failure}");
     };
     refused("line", false, "--realign: there is no realignment 'line': known are word, field");

@@ -117,6 +117,19 @@ pub const POINTS_MAX: u128 = 10_000_000;
 /// stopped. What was done stays done.
 pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<SweepDoc, Failure> {
     let began = Instant::now();
+    let (resolved, store, done) = open(request)?;
+    if let Some(doc) = done {
+        return Ok(doc);
+    }
+    schedule::run(&resolved, &store, request, workers(request, &resolved), progress)?;
+    finish(&resolved, &store, request, began)
+}
+
+/// Reads a study and takes its folder: with the summary, if an earlier call did all of it.
+///
+/// # Errors
+/// A study that cannot be, a trace that cannot be read, results of another study in the way.
+pub fn open(request: &SweepRequest) -> Result<(ResolvedStudy, ResultStore, Option<SweepDoc>), Failure> {
     if request.memory_bytes < WORKER_BYTES_MIN {
         let least = WORKER_BYTES_MIN >> 20;
         return Err(Failure::usage(format!("--memory: at least {least}M, which is what one worker needs")));
@@ -138,13 +151,11 @@ pub fn sweep(request: &SweepRequest, progress: &mut dyn Progress) -> Result<Swee
     analyses::check(&resolved)?;
     clusters::check(&resolved)?;
     let (store, claim) = store.claim(&resolved.text, &resolved.digest, request.force)?;
-    if let Claim::Done(doc) = claim {
-        return table::again(&store, *doc, request, table.as_deref());
-    }
-    schedule::run(&resolved, &store, request, workers(request, &resolved), progress)?;
-    let doc = finish(&resolved, &store, request, began)?;
-    table::copy_to(&store, table.as_deref(), request.force)?;
-    Ok(doc)
+    let done = match claim {
+        Claim::Done(doc) => Some(table::again(&store, *doc, request, table.as_deref())?),
+        _ => None,
+    };
+    Ok((resolved, store, done))
 }
 
 /// Makes the table of a store in which nothing is pending; then its work is removed and the folder done.
@@ -159,6 +170,8 @@ pub fn finish(
 ) -> Result<SweepDoc, Failure> {
     let doc = table::write(resolved, store, request, (workers(request, resolved), began))?;
     store.finish(&doc)?;
+    let (_, table) = ResultStore::of(request.output.as_deref(), &resolved.study.name);
+    table::copy_to(store, table.as_deref(), request.force)?;
     Ok(doc)
 }
 

@@ -141,12 +141,7 @@ impl Runner for Process {
     fn carry_out(&mut self, task: Task, told: &mut dyn FnMut(u64)) -> Result<(), Broken> {
         match self.talk(task, told)? {
             Some(Message::Failed(status, message)) => {
-                let class = match status {
-                    2 => Class::Usage,
-                    3 => Class::Input,
-                    _ => Class::Work,
-                };
-                Err(Broken::Failed(Failure { class, message }))
+                Err(Broken::Failed(Failure { class: Class::of(status), message }))
             }
             Some(_) => Ok(()),
             None => Err(Broken::Died(self.reap())),

@@ -29,6 +29,11 @@ impl From<ParquetError> for WriteError {
         WriteError(e)
     }
 }
+impl From<arrow_schema::ArrowError> for WriteError {
+    fn from(e: arrow_schema::ArrowError) -> WriteError {
+        WriteError(ParquetError::General(e.to_string()))
+    }
+}
 impl From<io::Error> for WriteError {
     fn from(e: io::Error) -> WriteError {
         WriteError(e.into())
@@ -123,6 +128,5 @@ impl<W: Write + Send> TableFile<W> {
 }
 
 fn group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: &mut Table) -> Result<(), WriteError> {
-    let batch = rows.take().map_err(|e| ParquetError::General(e.to_string()))?;
-    Ok(parquet::group(writer, &batch)?)
+    Ok(parquet::group(writer, &rows.take()?)?)
 }

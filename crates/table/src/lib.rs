@@ -35,6 +35,9 @@ mod table;
 mod text;
 mod words;
 
+/// Rows in Arrow's memory format.
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::ArrowError;
 pub use cell::Cell;
 pub use column::{Column, Kind, Side};
 pub use file::{Format, TableFile, WriteError};

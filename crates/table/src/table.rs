@@ -45,7 +45,10 @@ impl Table {
     }
 
     /// Adds so many rows, column by column: `cell` has the number of a column and that of a row among these.
-    pub(crate) fn extend<'c>(&mut self, rows: usize, cell: impl Fn(usize, usize) -> Cell<'c>) {
+    ///
+    /// # Panics
+    /// A cell is of another kind than its column.
+    pub fn extend<'c>(&mut self, rows: usize, cell: impl Fn(usize, usize) -> Cell<'c>) {
         for (column, cells) in self.cells.iter_mut().enumerate() {
             cells.extend((0..rows).map(|row| cell(column, row)));
         }
@@ -106,7 +109,7 @@ impl Table {
     ///
     /// # Errors
     /// A cell is absent where the column has one in every row.
-    pub(crate) fn take(&mut self) -> Result<RecordBatch, ArrowError> {
+    pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
         let arrays = self.cells.iter_mut().map(Cells::take).collect();
         self.rows = 0;
         self.batch_of(arrays)

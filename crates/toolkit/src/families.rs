@@ -102,10 +102,10 @@ fn open_points() -> Vec<Member> {
 
 fn policies() -> Vec<Member> {
     let row = |s: &&'static homenode_placement::policies::Spec| {
-        let name = s.choose(&[]).map_or_else(|_| s.name.to_owned(), |c| c.to_string());
+        let name = s.choose(&[]).map_or_else(|_| s.name.to_string(), |c| c.to_string());
         let named = (!s.reported).then(|| "for studies: in reports only if named".to_owned());
         let details = s.params.iter().map(parameter).chain(named).collect();
-        Member { name, summary: s.summary.to_owned(), details }
+        Member { name, summary: s.summary.to_string(), details }
     };
     homenode_placement::policies::ALL.iter().map(row).collect()
 }

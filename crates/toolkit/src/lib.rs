@@ -77,7 +77,7 @@ pub use info::info;
 pub use maintain::{CompactDoc, Language, RecoverDoc, check, compact, compile, recover};
 pub use quick::{first_answer, has_some_pages, quick, quick_text};
 pub use record::{RecordDoc, default_output, drawn, record};
-pub use report::{ReportRequest, html, report, text};
+pub use report::{ReportRequest, html, report, report_with, text};
 pub use sim_cluster::{SimClusterDoc, SimClusterRequest, faults_help, sim_cluster, sim_cluster_on, what_ifs_help};
 pub use sim_memory::{SimMemoryDoc, SimMemoryRequest, sim_memory};
 pub use sim_tiers::{SimTiersDoc, SimTiersRequest, has_tiers, sim_tiers};

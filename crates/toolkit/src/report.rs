@@ -65,11 +65,28 @@ pub(crate) struct Plan<'r> {
     pub(crate) blocks: Vec<u64>,
     sizes: Option<Sizes>,
     map: Option<MapRule>,
+    /// Whether one thread replays everything, in order.
+    in_order: bool,
 }
 
 /// Replays the dataset(s) and describes what was found.
 pub fn report(request: &ReportRequest, progress: &mut dyn Progress) -> Result<ReportDoc, Failure> {
-    let plan = plan(request)?;
+    report_with(request, Vec::new(), progress)
+}
+
+/// As [`report`], with policies that are in no registry beside the others. Those are asked about references in the order of the
+/// replay, by one thread.
+///
+/// # Errors
+/// As [`report`]; two policies with one name, or a policy that cannot run on the machine.
+pub fn report_with(
+    request: &ReportRequest,
+    owned: Vec<Choice>,
+    progress: &mut dyn Progress,
+) -> Result<ReportDoc, Failure> {
+    let mut plan = plan(request)?;
+    plan.in_order = !owned.is_empty();
+    plan.policies.extend(owned);
     let opened = open(&request.dataset)?;
     let second = request.compare.as_deref().map(open).transpose()?;
     let passes = plan.passes_max();
@@ -151,7 +168,7 @@ pub(crate) fn plan(request: &ReportRequest) -> Result<Plan<'_>, Failure> {
     };
     let sizes = capacity::sizes(&request.capacity, machine)?;
     let map = request.map.as_deref().and_then(|words| words.parse().ok());
-    Ok(Plan { request, bound_machine, policies, blocks, sizes, map })
+    Ok(Plan { request, bound_machine, policies, blocks, sizes, map, in_order: false })
 }
 
 /// Whether the machine says what the asked classes of misses cost.
@@ -193,7 +210,7 @@ impl Plan<'_> {
             traffic: self.traffic(reader),
             ..Default::default()
         };
-        let threads = Threads::new();
+        let threads = if self.in_order { Threads::one() } else { Threads::new() };
         let context = EvalContext { setup, policies: &self.policies, options, workers: &threads };
         let (kind, total) = (self.request.order, whole.total);
         let mut source = Passes { done: whole.done, ..Passes::new(reader, kind, whole.progress, total) };

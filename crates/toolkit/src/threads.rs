@@ -10,6 +10,10 @@ impl Threads {
     pub(crate) fn new() -> Threads {
         Threads(std::thread::available_parallelism().map_or(1, usize::from))
     }
+    /// The calling thread alone, for work in which order matters.
+    pub(crate) const fn one() -> Threads {
+        Threads(1)
+    }
 }
 
 impl Workers for Threads {

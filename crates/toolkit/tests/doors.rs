@@ -1,6 +1,6 @@
 //! The toolkit from outside: every family is listed, every failure says whose fault it is.
 use homenode_command::{Class, output};
-use homenode_export::{ExportRequest, export};
+use homenode_export::{ExportRequest, RowsRequest, export};
 use homenode_toolkit::{ReportRequest, check, families, info, recover, report};
 use homenode_trace::order::OrderKind;
 use std::path::{Path, PathBuf};
@@ -78,15 +78,17 @@ fn outputs_are_whole_or_absent_and_never_replaced_unasked() {
     let left: Vec<PathBuf> = std::fs::read_dir(&folder).expect("listing").flatten().map(|e| e.path()).collect();
     assert_eq!(left, std::slice::from_ref(&target), "no part of a file stays behind");
     let request = ExportRequest {
-        dataset: target.clone(),
         to: folder.path().join("rows.txt"),
         force: false,
-        order: OrderKind::Model,
-        after_caches: false,
-        machine: "two-socket".to_owned(),
-        block: None,
-        realign: None,
-        map: None,
+        rows: RowsRequest {
+            dataset: target.clone(),
+            order: OrderKind::Model,
+            after_caches: false,
+            machine: "two-socket".to_owned(),
+            block: None,
+            realign: None,
+            map: None,
+        },
     };
     let rows = export(&request, &mut ());
     assert_eq!(rows.expect_err("unknown ending").class, Class::Usage);

@@ -1,6 +1,6 @@
 //! A sampled dataset through every command that reads one.
 mod support;
-use homenode_export::{ExportRequest, export};
+use homenode_export::{ExportRequest, RowsRequest, export};
 use homenode_synthetic::Builder;
 use homenode_thin::{Method, Thin, thin_dataset};
 use homenode_toolkit::{ReportRequest, check, info, report, text};
@@ -30,17 +30,16 @@ fn three() -> Builder {
 
 /// All of a dataset, in model order.
 fn whole(dataset: &Path, to: &Path) -> ExportRequest {
-    ExportRequest {
+    let rows = RowsRequest {
         dataset: dataset.to_owned(),
-        to: to.to_owned(),
-        force: false,
         order: OrderKind::Model,
         after_caches: false,
         machine: "two-socket".to_owned(),
         block: None,
         realign: None,
         map: None,
-    }
+    };
+    ExportRequest { to: to.to_owned(), force: false, rows }
 }
 
 #[test]
@@ -87,7 +86,8 @@ fn after_the_caches_is_what_policies_see() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let dataset = on_disk(&b.store(), folder.path(), "exact.hnt");
     let csv = folder.path().join("seen.csv");
-    let request = ExportRequest { after_caches: true, ..whole(&dataset, &csv) };
+    let mut request = whole(&dataset, &csv);
+    request.rows.after_caches = true;
     assert_eq!(export(&request, &mut ()).expect("exported"), 2);
     let got = std::fs::read_to_string(&csv).expect("written");
     let rows: Vec<Vec<&str>> = got.lines().map(|l| l.split(',').collect()).collect();

@@ -1,6 +1,7 @@
 //! Commands that ask many questions at once.
 use super::values;
 use clap::{Args, Parser, ValueHint};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Examples, and what a study is made of; `PARAMETERS` stands for a list.
@@ -140,11 +141,9 @@ pub(crate) struct SweepWorker {
 impl SweepWorker {
     /// First word of its command line.
     pub(crate) const NAME: &'static str = "sweep-worker";
-    /// What it is to do, if this process was started as one.
-    pub(crate) fn asked() -> Option<Result<SweepWorker, clap::Error>> {
-        let mut words = std::env::args_os().skip(1).peekable();
-        words.next_if(|w| w == Self::NAME)?;
-        let name = std::ffi::OsString::from(Self::NAME);
-        Some(SweepWorker::try_parse_from(std::iter::once(name).chain(words)))
+    /// What it is to do, if a process with this command line is one.
+    pub(crate) fn asked(words: &[OsString]) -> Option<Result<SweepWorker, clap::Error>> {
+        let own = words.get(1..).filter(|own| own.first().is_some_and(|w| w == Self::NAME))?;
+        Some(SweepWorker::try_parse_from(own))
     }
 }

@@ -15,12 +15,13 @@ use homenode_command::{Class, Failure, output};
 use homenode_toolkit as toolkit;
 use homenode_trace::order::OrderKind;
 use std::io::IsTerminal;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Exit status.
 type Done = Result<u8, Failure>;
 
-pub(crate) fn run(cli: Cli) -> Done {
+pub(crate) fn run(cli: Cli, itself: Vec<OsString>) -> Done {
     let quiet = cli.quiet;
     match cli.command {
         Command::Record(a) => record(a, quiet),
@@ -34,7 +35,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Compact(a) => compact(a),
         Command::Export(a) => export(a, quiet),
         Command::Report(a) => report(a, quiet),
-        Command::Sweep(a) => study::sweep(a, quiet),
+        Command::Sweep(a) => study::sweep(a, quiet, itself),
         Command::Sim(Sim::Memory(a)) => study::sim_memory(a, quiet),
         Command::Sim(Sim::Cluster(a)) => study::sim_cluster(a, quiet),
         Command::Place(a) => act::place(a, quiet),
@@ -163,10 +164,8 @@ fn model(model: Model) -> toolkit::MissModel {
 }
 
 fn export(a: Export, quiet: bool) -> Done {
-    let request = homenode_export::ExportRequest {
+    let rows = homenode_export::RowsRequest {
         dataset: a.dataset,
-        to: a.output,
-        force: a.force,
         order: order(a.order, a.seed),
         after_caches: a.after_caches,
         machine: a.machine,
@@ -174,6 +173,7 @@ fn export(a: Export, quiet: bool) -> Done {
         map: a.map,
         realign: a.realign,
     };
+    let request = homenode_export::ExportRequest { to: a.output, force: a.force, rows };
     let rows = homenode_export::export(&request, &mut Bar::new(quiet))?;
     if !quiet {
         eprintln!("{rows} rows in {}", request.to.display());

@@ -4,10 +4,12 @@ use crate::args::{SimCluster, SimMemory, Sweep, SweepWorker};
 use crate::progress::Bar;
 use homenode_command::{Failure, output};
 use homenode_sweep::{Inline, StudySource, SweepRequest};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
-    let program = std::env::current_exe().map_err(|e| Failure::work(format!("where is homenode? {e}")))?;
+/// `itself` starts another process of this command.
+pub(super) fn sweep(a: Sweep, quiet: bool, mut itself: Vec<OsString>) -> Done {
+    itself.push(SweepWorker::NAME.into());
     let request = SweepRequest {
         output: a.output.clone(),
         workers: a.workers.map(|n| n as usize),
@@ -15,7 +17,7 @@ pub(super) fn sweep(a: Sweep, quiet: bool) -> Done {
         csv: a.csv,
         force: a.force,
         yes: a.yes,
-        worker: Some(vec![program.into(), SweepWorker::NAME.into()]),
+        worker: Some(itself),
         asked: asked(&a)?,
     };
     let doc = homenode_sweep::sweep(&request, &mut Bar::new(quiet))?;

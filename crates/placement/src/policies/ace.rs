@@ -19,11 +19,12 @@
 //!
 //! Variants that the text leaves open are the parameters after k.
 use super::copies::Copies;
-use super::{Param, PolicyError, Spec, needs_global, needs_remote_access, table};
+use super::{Make, Param, PolicyError, Spec, needs_global, needs_remote_access, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::{Location, Machine};
+use std::borrow::Cow;
 
 /// The policy's parameters, also those of `delay`.
 pub(super) static PARAMS: [Param; 4] = [
@@ -41,14 +42,14 @@ pub(super) static PARAMS: [Param; 4] = [
 ];
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "ace",
-    summary: "Replicates on read, moves on write, gives up after k invalidations (IBM ACE)",
+    name: Cow::Borrowed("ace"),
+    summary: Cow::Borrowed("Replicates on read, moves on write, gives up after k invalidations (IBM ACE)"),
     params: &PARAMS,
     needs_homes: false,
     reported: true,
     decides_by: &[],
     period: |_| None,
-    make: |values, machine, block_bytes| table(Ace::new(SPEC.name, values, machine)?, machine, block_bytes),
+    make: Make::Registered(|values, machine, block_bytes| table(Ace::new(&SPEC.name, values, machine)?, machine, block_bytes)),
 };
 
 /// The policy with its parameters.

@@ -8,12 +8,13 @@
 //! to last as long again. Ties leave the block where it is, else go to the heavier user, else to the lower number. After
 //! so many moves it stays for ever. (Windows, decay, hysteresis, limit and the factor of two are ours.)
 use super::resident::{self, Home, toucher};
-use super::{By, Param, Spec, needs_remote_access, table};
+use super::{By, Make, Param, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location, Machine};
 use std::cmp::Reverse;
+use std::borrow::Cow;
 
 static PARAMS: [Param; 3] = [
     Param {
@@ -43,17 +44,17 @@ static PARAMS: [Param; 3] = [
 ];
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "affinity",
-    summary: "A block moves to the node that keeps its recent accesses cheapest (the live loop's default)",
+    name: Cow::Borrowed("affinity"),
+    summary: Cow::Borrowed("A block moves to the node that keeps its recent accesses cheapest (the live loop's default)"),
     params: &PARAMS,
     needs_homes: false,
     reported: true,
     decides_by: &[By::Cost, By::Time],
     period: |values| Some(values[0].into()),
-    make: |values, machine, block_bytes| {
-        needs_remote_access(SPEC.name, machine)?;
+    make: Make::Registered(|values, machine, block_bytes| {
+        needs_remote_access(&SPEC.name, machine)?;
         table(Affinity { window: u64::from(values[0]), hysteresis: values[1], limit: values[2] }, machine, block_bytes)
-    },
+    }),
 };
 
 struct Affinity {

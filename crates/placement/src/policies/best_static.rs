@@ -1,25 +1,26 @@
 //! Each block lives where one home for ever costs least, which takes an earlier pass over the trace to know.
 use super::resident::{self, Home, toucher};
-use super::{Spec, needs_remote_access, table};
+use super::{Make, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::Location;
+use std::borrow::Cow;
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "best-static",
-    summary: "Each block lives for ever where that costs least (needs a pass over the trace)",
+    name: Cow::Borrowed("best-static"),
+    summary: Cow::Borrowed("Each block lives for ever where that costs least (needs a pass over the trace)"),
     params: &[],
     needs_homes: true,
     reported: true,
     decides_by: &[],
     period: |_| None,
-    make: |_, machine, block_bytes| {
+    make: Make::Registered(|_, machine, block_bytes| {
         if machine.cost.global.is_none() {
-            needs_remote_access(SPEC.name, machine)?;
+            needs_remote_access(&SPEC.name, machine)?;
         }
         table(BestStatic, machine, block_bytes)
-    },
+    }),
 };
 
 struct BestStatic;

@@ -16,11 +16,12 @@
 //! Requests by nodes with a copy, and the first touch, are those of `ace`. Hits and write-backs of caches neither count
 //! nor fault.
 use super::ace::{self, Ace};
-use super::{Param, Spec, needs_remote_access, table};
+use super::{Make, Param, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location};
+use std::borrow::Cow;
 
 static N: Param = Param {
     name: "n",
@@ -34,17 +35,17 @@ static N: Param = Param {
 static PARAMS: [Param; 5] = [N, ace::PARAMS[0], ace::PARAMS[1], ace::PARAMS[2], ace::PARAMS[3]];
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "delay",
-    summary: "As ace, but each node makes n remote accesses before anything is decided for it",
+    name: Cow::Borrowed("delay"),
+    summary: Cow::Borrowed("As ace, but each node makes n remote accesses before anything is decided for it"),
     params: &PARAMS,
     needs_homes: false,
     reported: false,
     decides_by: &[],
     period: |_| None,
-    make: |values, machine, block_bytes| {
-        needs_remote_access(SPEC.name, machine)?;
-        table(Delay { n: values[0], ace: Ace::new(SPEC.name, &values[1..], machine)? }, machine, block_bytes)
-    },
+    make: Make::Registered(|values, machine, block_bytes| {
+        needs_remote_access(&SPEC.name, machine)?;
+        table(Delay { n: values[0], ace: Ace::new(&SPEC.name, &values[1..], machine)? }, machine, block_bytes)
+    }),
 };
 
 struct Delay {

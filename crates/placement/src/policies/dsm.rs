@@ -12,21 +12,22 @@
 //! Nothing is ever referenced remotely, except that a write-back is no fault where the block has one copy that the node can
 //! reach. Where r is infinite and the first placement free this is optimal. Global memory is not used.
 use super::copies::Copies;
-use super::{Spec, table};
+use super::{Make, Spec, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::Location;
+use std::borrow::Cow;
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "dsm",
-    summary: "Replicates on every read, moves on every write, never references remotely (shared virtual memory)",
+    name: Cow::Borrowed("dsm"),
+    summary: Cow::Borrowed("Replicates on every read, moves on every write, never references remotely (shared virtual memory)"),
     params: &[],
     needs_homes: false,
     reported: false,
     decides_by: &[],
     period: |_| None,
-    make: |_, machine, block_bytes| table(Dsm, machine, block_bytes),
+    make: Make::Registered(|_, machine, block_bytes| table(Dsm, machine, block_bytes)),
 };
 
 struct Dsm;

@@ -1,24 +1,25 @@
 //! Each block lives where it is first touched (the default of Linux).
 use super::resident::{self, Home, toucher};
-use super::{Spec, needs_remote_access, table};
+use super::{Make, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 
 use homenode_machine::Location;
+use std::borrow::Cow;
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "first-touch",
-    summary: "Each block lives where it is first touched (the default of Linux)",
+    name: Cow::Borrowed("first-touch"),
+    summary: Cow::Borrowed("Each block lives where it is first touched (the default of Linux)"),
     params: &[],
     needs_homes: false,
     reported: true,
     decides_by: &[],
     period: |_| None,
-    make: |_, machine, block_bytes| {
-        needs_remote_access(SPEC.name, machine)?;
+    make: Make::Registered(|_, machine, block_bytes| {
+        needs_remote_access(&SPEC.name, machine)?;
         table(FirstTouch, machine, block_bytes)
-    },
+    }),
 };
 
 struct FirstTouch;

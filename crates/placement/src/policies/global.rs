@@ -1,23 +1,24 @@
 //! Every block in global memory: the base that the ACE's policies are measured against (Bolosky 1993, section 5.4).
 use super::resident::{self, Home};
-use super::{Spec, needs_global, table};
+use super::{Make, Spec, needs_global, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::Location;
+use std::borrow::Cow;
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "global",
-    summary: "Every block lives in global memory, g each (machines that have some)",
+    name: Cow::Borrowed("global"),
+    summary: Cow::Borrowed("Every block lives in global memory, g each (machines that have some)"),
     params: &[],
     needs_homes: false,
     reported: false,
     decides_by: &[],
     period: |_| None,
-    make: |_, machine, block_bytes| {
-        needs_global(SPEC.name, machine)?;
+    make: Make::Registered(|_, machine, block_bytes| {
+        needs_global(&SPEC.name, machine)?;
         table(Global, machine, block_bytes)
-    },
+    }),
 };
 
 struct Global;

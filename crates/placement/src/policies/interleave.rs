@@ -1,23 +1,24 @@
 //! Block number modulo the number of nodes (numactl --interleave=all).
 use super::resident::{self, Home};
-use super::{Spec, needs_remote_access, table};
+use super::{Make, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::Location;
+use std::borrow::Cow;
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "interleave",
-    summary: "Block number modulo the number of nodes (numactl --interleave=all)",
+    name: Cow::Borrowed("interleave"),
+    summary: Cow::Borrowed("Block number modulo the number of nodes (numactl --interleave=all)"),
     params: &[],
     needs_homes: false,
     reported: true,
     decides_by: &[],
     period: |_| None,
-    make: |_, machine, block_bytes| {
-        needs_remote_access(SPEC.name, machine)?;
+    make: Make::Registered(|_, machine, block_bytes| {
+        needs_remote_access(&SPEC.name, machine)?;
         table(Interleave, machine, block_bytes)
-    },
+    }),
 };
 
 struct Interleave;

@@ -1,23 +1,24 @@
 //! The block follows its writers: a write by another node moves it there, reads leave it where it is.
 use super::resident::{self, Home, toucher};
-use super::{Spec, needs_remote_access, table};
+use super::{Make, Spec, needs_remote_access, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location};
+use std::borrow::Cow;
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "migrate-on-write",
-    summary: "A block moves to each node that writes it; reads do not move it",
+    name: Cow::Borrowed("migrate-on-write"),
+    summary: Cow::Borrowed("A block moves to each node that writes it; reads do not move it"),
     params: &[],
     needs_homes: false,
     reported: true,
     decides_by: &[],
     period: |_| None,
-    make: |_, machine, block_bytes| {
-        needs_remote_access(SPEC.name, machine)?;
+    make: Make::Registered(|_, machine, block_bytes| {
+        needs_remote_access(&SPEC.name, machine)?;
         table(MigrateOnWrite, machine, block_bytes)
-    },
+    }),
 };
 
 struct MigrateOnWrite;

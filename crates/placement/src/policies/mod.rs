@@ -4,22 +4,58 @@ use crate::policy::{Policy, Sink};
 use homenode_base::NodeId;
 use homenode_base::named::{self, ParamError};
 use homenode_machine::{Location, Machine};
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 pub use homenode_base::named::Param;
 
 mod copies;
 mod resident;
 
-/// Makes the engine of a policy for parameters that [`Spec::choose`] has checked against their ranges.
-type Make = for<'m> fn(&[u32], &'m Machine, u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError>;
+/// Makes the engine of a policy.
+enum Make {
+    /// For parameters that [`Spec::choose`] has checked against their ranges.
+    Registered(for<'m> fn(&[u32], &'m Machine, u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError>),
+    /// That of a policy from elsewhere.
+    Owned(Arc<dyn MakeEngine>),
+}
 
-/// A policy of the registry.
+/// What makes the engine of a policy that is not in the registry, such as one written in another language.
+pub trait MakeEngine: Send + Sync {
+    /// An engine without blocks for a machine and a block size in bytes (at least 1).
+    ///
+    /// # Errors
+    /// The policy cannot run on the machine.
+    fn engine<'m>(&self, machine: &'m Machine, block_bytes: u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError>;
+}
+
+/// A policy: one of the registry, or an owned one.
+#[derive(Clone)]
+pub enum Member {
+    /// One of [`ALL`].
+    Registered(&'static Spec),
+    /// One that its user brought.
+    Owned(Arc<Spec>),
+}
+
+impl Deref for Member {
+    type Target = Spec;
+    fn deref(&self) -> &Spec {
+        match self {
+            Member::Registered(spec) => spec,
+            Member::Owned(spec) => spec,
+        }
+    }
+}
+
+/// What is to be known of a policy.
 pub struct Spec {
     /// Name on the command line.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One line for lists and reports.
-    pub summary: &'static str,
+    pub summary: Cow<'static, str>,
     /// Parameters in the order written: `name(1,2)`.
     pub params: &'static [Param],
     /// Whether the policy needs a home per block from an earlier pass over the trace
@@ -59,8 +95,8 @@ pub use platinum::{REFERENCES_PER_SECOND, platinum_windows};
 /// A policy with its parameters: what `--policy` names.
 #[derive(Clone)]
 pub struct Choice {
-    /// The registry entry.
-    pub spec: &'static Spec,
+    /// The policy.
+    pub spec: Member,
     /// One value per [`Spec::params`].
     pub values: Vec<u32>,
 }
@@ -75,6 +111,12 @@ pub enum PolicyError {
         given: String,
         /// Names of the registry.
         known: String,
+    },
+    /// No name for a policy that its user brings.
+    #[error("cannot call a policy '{given}': write letters, digits and dashes, and no name of a known policy")]
+    Name {
+        /// What was given.
+        given: String,
     },
     /// Not of the form `name` or `name(1,2)`.
     #[error("cannot read policy '{given}': write name or name(value), for instance ace(4)")]
@@ -128,16 +170,16 @@ impl Spec {
     /// The policy with these parameters, missing ones at their defaults.
     pub fn choose(&'static self, given: &[u32]) -> Result<Choice, PolicyError> {
         let values = named::choose(self.params, given).map_err(|e| self.refused("", e))?;
-        Ok(Choice { spec: self, values })
+        Ok(Choice { spec: Member::Registered(self), values })
     }
 
     /// What is wrong with the parameters; `text` is what was written.
-    fn refused(&self, text: &str, e: ParamError) -> PolicyError {
+    fn refused(&'static self, text: &str, e: ParamError) -> PolicyError {
         match e {
             ParamError::Syntax => PolicyError::Syntax { given: text.into() },
-            ParamError::TooMany { takes, given } => PolicyError::TooMany { policy: self.name, takes, given },
+            ParamError::TooMany { takes, given } => PolicyError::TooMany { policy: &self.name, takes, given },
             ParamError::Range { param: p, value } => {
-                PolicyError::Range { policy: self.name, param: p.name, value, min: p.min, max: p.max }
+                PolicyError::Range { policy: &self.name, param: p.name, value, min: p.min, max: p.max }
             }
         }
     }
@@ -148,11 +190,34 @@ impl Choice {
     pub fn parse(text: &str) -> Result<Choice, PolicyError> {
         let text = text.trim();
         let (name, list) = named::split(text).map_err(|_| PolicyError::Syntax { given: text.into() })?;
-        let known = || ALL.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
+        let known = || ALL.iter().map(|s| &*s.name).collect::<Vec<_>>().join(", ");
         let spec = ALL.iter().find(|s| s.name == name);
         let spec = spec.ok_or_else(|| PolicyError::Unknown { given: name.into(), known: known() })?;
         let values = named::read(spec.params, list).map_err(|e| spec.refused(text, e))?;
-        Ok(Choice { spec, values })
+        Ok(Choice { spec: Member::Registered(spec), values })
+    }
+
+    /// A policy that is not in the registry. It may look at all that there is: costs, times and the order of accesses, each of
+    /// which it is asked about by itself.
+    ///
+    /// # Errors
+    /// The name is none, or that of a registered policy.
+    pub fn owned(name: String, summary: String, make: Arc<dyn MakeEngine>) -> Result<Choice, PolicyError> {
+        let is_named = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if !is_named || ALL.iter().any(|s| s.name == name) {
+            return Err(PolicyError::Name { given: name });
+        }
+        let spec = Spec {
+            name: name.into(),
+            summary: summary.into(),
+            params: &[],
+            needs_homes: false,
+            reported: false,
+            decides_by: &[By::Cost, By::Time],
+            period: |_| Some(1),
+            make: Make::Owned(make),
+        };
+        Ok(Choice { spec: Member::Owned(Arc::new(spec)), values: Vec::new() })
     }
 
     /// Names that were cut at every comma put together again: `ace(2)`, `delay(100` and `4)` are two.
@@ -169,7 +234,10 @@ impl Choice {
 
     /// The engine for a machine and a block size in bytes (at least 1).
     pub fn engine<'m>(&self, machine: &'m Machine, block_bytes: u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError> {
-        (self.spec.make)(&self.values, machine, block_bytes)
+        match &self.spec.make {
+            Make::Registered(make) => make(&self.values, machine, block_bytes),
+            Make::Owned(make) => make.engine(machine, block_bytes),
+        }
     }
 
     /// Virtual time at whose multiples the policy may treat an access unlike an equal one just before it: equal accesses
@@ -189,7 +257,7 @@ impl fmt::Display for Choice {
     /// As [`Choice::parse`] reads it; parameters are always written out, those that choose variants up to the last one
     /// that is not the default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        named::write(f, self.spec.name, self.spec.params, &self.values)
+        named::write(f, &self.spec.name, self.spec.params, &self.values)
     }
 }
 

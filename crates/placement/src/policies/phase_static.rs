@@ -9,10 +9,11 @@
 //! [`PhaseStatic::by_starts`](crate::optimum::PhaseStatic::by_starts).
 use super::best_static::fallback;
 use super::resident::{self, Home};
-use super::{By, Param, Spec, needs_remote_access, table};
+use super::{By, Make, Param, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
 use homenode_machine::{AccessClass, Location};
+use std::borrow::Cow;
 
 static WINDOW: Param = Param {
     name: "window",
@@ -24,19 +25,19 @@ static WINDOW: Param = Param {
 };
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "phase-static",
-    summary: "Each block lives in each phase where that and its moves cost least (needs a pass over the trace)",
+    name: Cow::Borrowed("phase-static"),
+    summary: Cow::Borrowed("Each block lives in each phase where that and its moves cost least (needs a pass over the trace)"),
     params: &[WINDOW],
     needs_homes: true,
     reported: false,
     decides_by: &[By::Time],
     period: |values| Some(values[0].into()),
-    make: |values, machine, block_bytes| {
+    make: Make::Registered(|values, machine, block_bytes| {
         if machine.cost.global.is_none() {
-            needs_remote_access(SPEC.name, machine)?;
+            needs_remote_access(&SPEC.name, machine)?;
         }
         table(PhaseStatic(values[0].into()), machine, block_bytes)
-    },
+    }),
 };
 
 /// Virtual time of a phase.

@@ -23,11 +23,12 @@
 //! parameters for others. Hits of caches are no references; they and the write-backs of nodes without a copy are served
 //! where the block is.
 use super::copies::Copies;
-use super::{By, Param, PolicyError, Spec, needs_global, needs_remote_access, table};
+use super::{By, Make, Param, PolicyError, Spec, needs_global, needs_remote_access, table};
 use crate::access::{Access, AccessKind};
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::NodeId;
 use homenode_machine::{AccessClass, Location, Machine};
+use std::borrow::Cow;
 
 /// References of all processors in a second, from which the defaults of t1 and t2 follow.
 pub const REFERENCES_PER_SECOND: u32 = 5_000_000;
@@ -64,14 +65,14 @@ static PARAMS: [Param; 5] = [
 ];
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "platinum",
-    summary: "Replicates on read, moves on write, freezes a block wanted within t1 of an invalidation until t2 (PLATINUM)",
+    name: Cow::Borrowed("platinum"),
+    summary: Cow::Borrowed("Replicates on read, moves on write, freezes a block wanted within t1 of an invalidation until t2 (PLATINUM)"),
     params: &PARAMS,
     needs_homes: false,
     reported: false,
     decides_by: &[By::Time],
     period: |values| Some(values[1].into()).filter(|t2| *t2 > 0),
-    make: |values, machine, block_bytes| table(Platinum::new(values, machine)?, machine, block_bytes),
+    make: Make::Registered(|values, machine, block_bytes| table(Platinum::new(values, machine)?, machine, block_bytes)),
 };
 
 struct Platinum {
@@ -131,8 +132,8 @@ impl Platinum {
     fn new(values: &[u32], machine: &Machine) -> Result<Platinum, PolicyError> {
         let in_global = values[2] == 1;
         match in_global {
-            true => needs_global(SPEC.name, machine)?,
-            false => needs_remote_access(SPEC.name, machine)?,
+            true => needs_global(&SPEC.name, machine)?,
+            false => needs_remote_access(&SPEC.name, machine)?,
         }
         let (t1, t2) = (values[0].into(), values[1].into());
         Ok(Platinum { t1, t2, in_global, twice: values[3] == 1, backoff: values[4] == 1 })

@@ -4,27 +4,28 @@
 //! The node is a function of block number and seed, not of the order of accesses, so any part of a trace gives the same
 //! homes. A reference costs 1/p + (p - 1) r / p on average.
 use super::resident::{self, Home};
-use super::{Param, Spec, needs_remote_access, table};
+use super::{Make, Param, Spec, needs_remote_access, table};
 use crate::access::Access;
 use crate::policy::{BlockContext, Policy, Sink};
 use homenode_base::{NodeId, Rng};
 use homenode_machine::Location;
+use std::borrow::Cow;
 
 static SEED: Param =
     Param { name: "seed", summary: "seed of the homes", default: 1, min: 0, max: u32::MAX, variant: false };
 
 pub(crate) static SPEC: Spec = Spec {
-    name: "random",
-    summary: "Each block lives on a random node (by block number and seed)",
+    name: Cow::Borrowed("random"),
+    summary: Cow::Borrowed("Each block lives on a random node (by block number and seed)"),
     params: &[SEED],
     needs_homes: false,
     reported: false,
     decides_by: &[],
     period: |_| None,
-    make: |values, machine, block_bytes| {
-        needs_remote_access(SPEC.name, machine)?;
+    make: Make::Registered(|values, machine, block_bytes| {
+        needs_remote_access(&SPEC.name, machine)?;
         table(Random(values[0].into()), machine, block_bytes)
-    },
+    }),
 };
 
 struct Random(u64);

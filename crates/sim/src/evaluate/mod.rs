@@ -23,7 +23,7 @@ use first_pass::FirstPassObserver;
 use homenode_analysis::{Analysed, Analysis, Transform};
 use homenode_base::{NodeId, TotalCost};
 use homenode_placement::Start;
-use homenode_placement::policies::{ALL, Choice};
+use homenode_placement::policies::{ALL, Choice, Member, PolicyError};
 use homenode_trace::order::Source;
 pub use objects::{NoObjects, ObjectRange, Objects};
 
@@ -157,8 +157,8 @@ fn placed<'m>(
     Ok(replay.finish()?.consumers.into_windows())
 }
 
-/// The policies in registry order, each once, first touch among them unless the machine has no remote memory accesses
-/// and so no first touch.
+/// The policies in registry order, each once, then those that are in no registry; first touch is among them unless the machine has
+/// no remote memory accesses and so no first touch.
 fn in_registry_order(asked: &[Choice], setup: Setup<'_>) -> Result<Vec<Choice>, SimError> {
     let mut choices: Vec<Choice> = Vec::new();
     for spec in ALL {
@@ -173,6 +173,13 @@ fn in_registry_order(asked: &[Choice], setup: Setup<'_>) -> Result<Vec<Choice>, 
                 choices.push(choice);
             }
         }
+    }
+    for choice in asked.iter().filter(|c| matches!(c.spec, Member::Owned(_))) {
+        if choices.iter().any(|c| c.spec.name == choice.spec.name) {
+            let twice = PolicyError::Name { given: choice.spec.name.clone().into_owned() };
+            return Err(twice.into());
+        }
+        choices.push(choice.clone());
     }
     Ok(choices)
 }

@@ -113,7 +113,7 @@ fn policy(choice: &Choice, priced: &Priced, i: usize, reference: Option<TotalCos
     let (tally, total) = (&priced.policies[i], priced.total(i));
     PolicyRow {
         name: choice.to_string(),
-        summary: choice.spec.summary.to_owned(),
+        summary: choice.spec.summary.clone().into_owned(),
         total,
         local: tally.local,
         remote: tally.remote,

@@ -88,13 +88,13 @@ pub enum Judged {
 
 /// Whether a row is something that samples can give at all; `Err` says why not, `Ok` what to keep in mind.
 fn knowable(question: &Question, what: What) -> Result<&'static str, &'static str> {
-    let policy = what.as_policy().and_then(|p| question.policies.get(p as usize)).map(|c| c.spec);
+    let policy = what.as_policy().and_then(|p| question.policies.get(p as usize)).map(|c| &*c.spec);
     let homes = match (what, policy) {
         (What::WITHOUT_REPLICATION | What::WITH_REPLICATION, _) => {
             return Err("a placement that knows the future could follow every single sample: not known from samples");
         }
         (What::BEST_STATIC, _) => "homes fit the same samples: the truth is a little dearer",
-        (_, Some(spec)) if FIXED.contains(&spec.name) => "",
+        (_, Some(spec)) if FIXED.contains(&&*spec.name) => "",
         (_, Some(spec)) if spec.needs_homes => "homes fit the same samples: the truth is a little dearer",
         (_, Some(spec)) if spec.name == FIRST_TOUCH => {
             "homes are by the first sample of a block, not its first reference"
@@ -200,7 +200,7 @@ fn run(input: &mut Input<'_>) -> Result<Vec<Table>, AnalysisError> {
     let parts = (input.ask)(question, input.source)?;
     rows(question, "blocks", judge(question, &parts, bootstrap)?, &mut table);
     let fixed = Question {
-        policies: question.policies.iter().filter(|p| FIXED.contains(&p.spec.name)).cloned().collect(),
+        policies: question.policies.iter().filter(|p| FIXED.contains(&&*p.spec.name)).cloned().collect(),
         best_static: crate::Want::None,
         without_replication: crate::Want::None,
         with_replication: crate::Want::None,

@@ -76,7 +76,7 @@ pub(super) fn apart(items: &str) -> Vec<&str> {
 
 fn unknown_or(text: &str, e: &PolicyError) -> SpecError {
     match e {
-        PolicyError::Unknown { given, .. } => SpecError::unknown("policy", given, ALL.iter().map(|s| s.name)),
+        PolicyError::Unknown { given, .. } => SpecError::unknown("policy", given, ALL.iter().map(|s| &*s.name)),
         other => SpecError::new(format!("policy '{text}': {other}")),
     }
 }

@@ -1,0 +1,151 @@
+//! Sweeps: whole, and in the pieces that a scheduler hands out.
+use crate::work::{self, Watch, raised};
+use homenode_command::Failure;
+use homenode_sweep::{Inline, Message, ResolvedStudy, ResultStore, StudySource, SweepRequest, Task};
+use pyo3::prelude::*;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// A question from the members of a dictionary: `study` (a file), or datasets and lists of words as on the command line.
+fn request(asked: &Value, worker: Option<Vec<OsString>>) -> SweepRequest {
+    let words = |name: &str| -> Vec<String> {
+        let list = asked[name].as_array().map_or(&[][..], |list| list);
+        list.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+    };
+    let text = |name: &str| asked[name].as_str().map(str::to_owned);
+    let is = |name: &str| asked[name].as_bool().unwrap_or(false);
+    let source = match text("study") {
+        Some(study) => StudySource::File(study.into()),
+        None => StudySource::Inline(Inline {
+            traces: words("traces").into_iter().map(PathBuf::from).collect(),
+            blocks: words("blocks"),
+            machines: words("machines"),
+            policies: words("policies"),
+            protocols: words("protocols"),
+            counters: is("counters"),
+            realign: words("realign"),
+            optimum: text("optimum"),
+            analyses: words("analyses"),
+            perturb: is("perturb"),
+        }),
+    };
+    SweepRequest {
+        asked: source,
+        output: text("output").map(PathBuf::from),
+        workers: asked["workers"].as_u64().map(|n| n as usize),
+        memory_bytes: asked["memory_bytes"].as_u64().unwrap_or(1 << 30),
+        csv: is("csv"),
+        force: is("force"),
+        yes: is("yes"),
+        worker,
+    }
+}
+
+fn asked(text: &str) -> PyResult<Value> {
+    serde_json::from_str(text).map_err(|e| raised(&Failure::usage(format!("no question: {e}"))))
+}
+
+/// Answers a study with worker processes, which `worker` starts; the summary, as JSON.
+#[pyfunction]
+pub(crate) fn sweep(
+    py: Python<'_>,
+    question: &str,
+    worker: Vec<OsString>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let request = request(&asked(question)?, Some(worker));
+    work::run(py, progress.as_ref(), &Watch::default(), move |watch| {
+        homenode_sweep::sweep(&request, watch).map(|doc| doc.to_json())
+    })
+}
+
+/// A study whose tasks somebody else hands out.
+#[pyclass(frozen, module = "homenode")]
+pub(crate) struct Sweep {
+    opened: Arc<Mutex<Opened>>,
+}
+
+struct Opened {
+    request: SweepRequest,
+    resolved: ResolvedStudy,
+    store: ResultStore,
+    began: Instant,
+    /// The summary of an earlier call that did all of it.
+    done: Option<String>,
+}
+
+#[pymethods]
+impl Sweep {
+    /// Reads the study and takes its folder, in which an earlier call may have done some of it.
+    #[new]
+    fn new(py: Python<'_>, question: &str) -> PyResult<Sweep> {
+        let request = request(&asked(question)?, None);
+        work::run(py, None, &Watch::default(), move |_| open(request))
+            .map(|opened| Sweep { opened: Arc::new(Mutex::new(opened)) })
+    }
+    /// Folder of the sweep.
+    #[getter]
+    fn folder(&self) -> PathBuf {
+        self.with(|opened| opened.store.path().to_owned())
+    }
+    /// The summary, as JSON, if an earlier call did all of it.
+    #[getter]
+    fn done(&self) -> Option<String> {
+        self.with(|opened| opened.done.clone())
+    }
+    /// What can be done now and is not done, as JSON, one text a task. When all of these are done there may be more.
+    fn pending(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| {
+            self.with(|opened| {
+                let tasks = homenode_sweep::pending(&opened.resolved, &opened.store);
+                tasks.iter().map(|task| serde_json::to_string(task).expect("numbers serialise")).collect()
+            })
+        })
+    }
+    /// Makes the table when nothing is pending; the summary, as JSON.
+    fn finish(&self, py: Python<'_>) -> PyResult<String> {
+        let opened = self.opened.clone();
+        work::run(py, None, &Watch::default(), move |_| {
+            let opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+            let Opened { request, resolved, store, began, .. } = &*opened;
+            homenode_sweep::finish(resolved, store, request, *began).map(|doc| doc.to_json())
+        })
+    }
+}
+
+impl Sweep {
+    fn with<T>(&self, look: impl FnOnce(&Opened) -> T) -> T {
+        look(&self.opened.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn open(request: SweepRequest) -> Result<Opened, Failure> {
+    let began = Instant::now();
+    let (resolved, store, done) = homenode_sweep::open(&request)?;
+    let done = done.map(|doc| doc.to_json());
+    Ok(Opened { request, resolved, store, began, done })
+}
+
+/// Does a task in the folder of a sweep, in this process.
+#[pyfunction]
+pub(crate) fn carry_out(py: Python<'_>, folder: PathBuf, memory_bytes: u64, task: String) -> PyResult<()> {
+    let watch = Watch::default();
+    work::run(py, None, &watch, move |_| carry_out_here(&folder, memory_bytes, &task))
+}
+
+/// As a worker process does it.
+fn carry_out_here(folder: &Path, memory_bytes: u64, task: &str) -> Result<(), Failure> {
+    let task: Task = serde_json::from_str(task).map_err(|e| Failure::usage(format!("no task: {e}")))?;
+    let mut said = Vec::new();
+    let line = homenode_command::json_line(&task);
+    homenode_sweep::serve(folder, memory_bytes, line.as_bytes(), &mut said)?;
+    let last = said.split(|b| *b == b'\n').filter(|line| !line.is_empty()).next_back().unwrap_or_default();
+    match serde_json::from_slice(last) {
+        Ok(Message::Done) => Ok(()),
+        Ok(Message::Failed(status, message)) => Err(Failure { class: homenode_command::Class::of(status), message }),
+        _ => Err(Failure::work("the task was not done")),
+    }
+}

@@ -155,6 +155,23 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli", &["trace", "command", "export", "papers", "sweep", "place", "live", "svmrun", "toolkit"]),
+    (
+        "python",
+        &[
+            "base",
+            "table",
+            "trace",
+            "machine",
+            "placement",
+            "report",
+            "command",
+            "export",
+            "place",
+            "sweep",
+            "toolkit",
+            "cli",
+        ],
+    ),
 ];
 
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {

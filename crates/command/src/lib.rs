@@ -43,6 +43,10 @@ pub trait Progress {
     fn is_watched(&self) -> bool {
         false
     }
+    /// Whether the work is to stop. `None` where nobody says so, and signals of the process are to be looked for.
+    fn is_stopped(&self) -> Option<bool> {
+        None
+    }
     /// Says what is known before the work is done.
     fn say(&mut self, _sentence: &str) {}
 }

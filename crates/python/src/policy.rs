@@ -6,7 +6,7 @@
 use crate::work::{UsageError, Watch, raised};
 use homenode_base::NodeId;
 use homenode_command::Failure;
-use homenode_machine::{Location, Machine};
+use homenode_machine::{AccessClass, Location, Machine};
 use homenode_placement::policies::{Choice, MakeEngine, PolicyError};
 use homenode_placement::{AccessKind, BlockEngine, EventCounts, Meter, Outcome, Sink, Step};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -23,7 +23,12 @@ pub(crate) struct Access {
     node: u16,
     /// Whether it writes: then there may be one copy, once the policy has decided.
     is_write: bool,
-    /// Number of equal accesses in a row that this one stands for; 1 unless the policy says that it folds them.
+    /// Whether a cache writes a dirty line back, which no page fault tells of: policies of real machines leave the block where it is.
+    is_write_back: bool,
+    /// Whether it costs nothing wherever the block is: a hit in a cache that shows for the first time that the node reads the block, or
+    /// that it writes it.
+    is_free: bool,
+    /// Number of equal accesses in a row that this one stands for: 1 unless the policy says that it folds them.
     weight: u32,
     /// Virtual time: references of the whole program until now.
     time: u64,
@@ -39,7 +44,7 @@ impl Access {
         self.copies.is_empty()
     }
     fn __repr__(&self) -> String {
-        let Access { block, node, is_write, weight, time, copies } = self;
+        let Access { block, node, is_write, weight, time, copies, .. } = self;
         let kind = if *is_write { "write" } else { "read" };
         let copies: Vec<String> = copies.iter().map(|at| words(at.0)).collect();
         let copies = copies.join(", ");
@@ -152,11 +157,15 @@ impl Engine<'_> {
         sink: &mut dyn Sink,
         served: &mut dyn FnMut(&mut dyn Sink, &homenode_placement::Access, Location),
     ) -> Location {
-        let (times, weight) = if self.asked.folds { (1, access.weight) } else { (access.weight, 1) };
+        // What costs nothing has no weight, and is asked about all the same.
+        let (times, weight) = match self.asked.folds {
+            true => (1, access.weight),
+            false => (access.weight.max(1), access.weight.min(1)),
+        };
         let part = homenode_placement::Access { weight, ..*access };
         let mut at = Location::Node(access.node);
         for _ in 0..times {
-            if !self.asked.watch.is_stopped()
+            if !self.asked.watch.stopped()
                 && let Err(error) = self.decide(py, block, &part, sink)
             {
                 self.asked.watch.broken(error);
@@ -190,7 +199,9 @@ impl Engine<'_> {
             block: block.number,
             node: access.node.0,
             is_write: access.kind == AccessKind::Write,
-            weight: access.weight,
+            is_write_back: access.class == AccessClass::WriteBack,
+            is_free: access.class == AccessClass::Free,
+            weight: access.weight.max(1),
             time: access.t.0,
             copies: block.copies.iter().copied().map(Place).collect(),
         };
@@ -284,7 +295,7 @@ impl Engine<'_> {
     /// The copy that is fetched from: on a node if there is one, else in global memory.
     fn nearest(&self, block: &Block, to: Location) -> Location {
         let cost = |from: &Location| match (to, from) {
-            (Location::Node(to), from) => self.machine.access(homenode_machine::AccessClass::Read, to, *from),
+            (Location::Node(to), from) => self.machine.access(AccessClass::Read, to, *from),
             (Location::Global, _) => homenode_base::Cost::ZERO,
         };
         let found = block.copies.iter().copied().min_by_key(|from| (cost(from), *from));

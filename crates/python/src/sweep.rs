@@ -1,62 +1,27 @@
 //! Sweeps: whole, and in the pieces that a scheduler hands out.
 use crate::work::{self, Watch, raised};
 use homenode_command::Failure;
-use homenode_sweep::{Inline, Message, ResolvedStudy, ResultStore, StudySource, SweepRequest, Task};
+use homenode_sweep::{Message, ResolvedStudy, ResultStore, SweepRequest, Task};
 use pyo3::prelude::*;
-use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// A question from the members of a dictionary: `study` (a file), or datasets and lists of words as on the command line.
-fn request(asked: &Value, worker: Option<Vec<OsString>>) -> SweepRequest {
-    let words = |name: &str| -> Vec<String> {
-        let list = asked[name].as_array().map_or(&[][..], |list| list);
-        list.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()
-    };
-    let text = |name: &str| asked[name].as_str().map(str::to_owned);
-    let is = |name: &str| asked[name].as_bool().unwrap_or(false);
-    let source = match text("study") {
-        Some(study) => StudySource::File(study.into()),
-        None => StudySource::Inline(Inline {
-            traces: words("traces").into_iter().map(PathBuf::from).collect(),
-            blocks: words("blocks"),
-            machines: words("machines"),
-            policies: words("policies"),
-            protocols: words("protocols"),
-            counters: is("counters"),
-            realign: words("realign"),
-            optimum: text("optimum"),
-            analyses: words("analyses"),
-            perturb: is("perturb"),
-        }),
-    };
-    SweepRequest {
-        asked: source,
-        output: text("output").map(PathBuf::from),
-        workers: asked["workers"].as_u64().map(|n| n as usize),
-        memory_bytes: asked["memory_bytes"].as_u64().unwrap_or(1 << 30),
-        csv: is("csv"),
-        force: is("force"),
-        yes: is("yes"),
-        worker,
-    }
-}
-
-fn asked(text: &str) -> PyResult<Value> {
-    serde_json::from_str(text).map_err(|e| raised(&Failure::usage(format!("no question: {e}"))))
+/// A request from JSON.
+fn request(text: &str) -> PyResult<SweepRequest> {
+    serde_json::from_str(text).map_err(|e| raised(&Failure::usage(format!("no request of a sweep: {e}"))))
 }
 
 /// Answers a study with worker processes, which `worker` starts; the summary, as JSON.
 #[pyfunction]
 pub(crate) fn sweep(
     py: Python<'_>,
-    question: &str,
+    asked: &str,
     worker: Vec<OsString>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let request = request(&asked(question)?, Some(worker));
+    let request = SweepRequest { worker: Some(worker), ..request(asked)? };
     work::run(py, progress.as_ref(), &Watch::default(), move |watch| {
         homenode_sweep::sweep(&request, watch).map(|doc| doc.to_json())
     })
@@ -81,8 +46,8 @@ struct Opened {
 impl Sweep {
     /// Reads the study and takes its folder, in which an earlier call may have done some of it.
     #[new]
-    fn new(py: Python<'_>, question: &str) -> PyResult<Sweep> {
-        let request = request(&asked(question)?, None);
+    fn new(py: Python<'_>, asked: &str) -> PyResult<Sweep> {
+        let request = request(asked)?;
         work::run(py, None, &Watch::default(), move |_| open(request))
             .map(|opened| Sweep { opened: Arc::new(Mutex::new(opened)) })
     }

@@ -53,7 +53,7 @@ impl Watch {
     pub(crate) fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
-    pub(crate) fn is_stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.0.stop.load(Ordering::Relaxed)
     }
     /// Python code that the work calls has failed: the work ends, and its caller raises the first of these.
@@ -68,16 +68,19 @@ impl Watch {
 
 impl Progress for Watch {
     fn at(&mut self, stage: &str, done: u64, total: Option<u64>) {
-        if self.is_stopped() {
+        if self.stopped() {
             resume_unwind(Box::new(Stopped));
         }
-        // Whoever looks at it now sees the next.
+        // Who looks at it now sees the next.
         if let Ok(mut at) = self.0.at.try_lock() {
             match &mut *at {
                 Some(at) if at.0 == stage => (at.1, at.2) = (done, total),
                 at => *at = Some((stage.to_owned(), done, total)),
             }
         }
+    }
+    fn is_stopped(&self) -> Option<bool> {
+        Some(self.stopped())
     }
 }
 

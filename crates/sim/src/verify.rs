@@ -16,7 +16,7 @@ use homenode_placement::Access;
 use homenode_placement::checker::{Illegal, recost};
 use homenode_placement::optimum::{BestStatic, Replication, Solo};
 use homenode_placement::placement::{LocationSet, Placement};
-use homenode_placement::policies::Choice;
+use homenode_placement::policies::{Choice, Member};
 use homenode_placement::policy::{Outcome, Sink};
 use homenode_trace::order::Source;
 
@@ -148,7 +148,8 @@ fn figures(context: &EvalContext<'_>, evaluation: &Evaluation) -> Result<Vec<Fig
         figures.push(Figure { name: name.to_owned(), said, source, checked: TotalCost::ZERO });
     };
     for row in &evaluation.policies {
-        let choice = Choice::parse(&row.name)?;
+        let owned = context.policies.iter().find(|c| matches!(c.spec, Member::Owned(_)) && c.spec.name == row.name);
+        let choice = owned.cloned().map_or_else(|| Choice::parse(&row.name), Ok)?;
         let detour = choice.spec.params.iter().zip(&choice.values).any(|(p, value)| p.name == "path" && *value == 1);
         let source = match (detour, choice.spec.needs_homes, choice.phase()) {
             (true, ..) => PlacementSource::Nobody("its moves take a dearer way than a placement shows"),

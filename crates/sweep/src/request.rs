@@ -2,36 +2,52 @@
 use crate::spec::{SpecError, Study};
 use homenode_command::Failure;
 use homenode_machine::{Machine, models};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Largest study file that is read, in bytes.
 const STUDY_BYTES_MAX: u64 = 16 << 20;
 
-/// What to sweep, and how.
-#[derive(Clone, Debug)]
+/// Memory of a sweep unless it is told how much, in bytes.
+const fn default_memory_bytes() -> u64 {
+    1 << 30
+}
+
+/// What to sweep, and how. As JSON it goes to whoever hands out the tasks elsewhere; members that are absent are as if nothing was
+/// said.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SweepRequest {
     /// The question.
     pub asked: StudySource,
     /// ResultStore for the result, or a `.parquet` file beside which the folder is made; `NAME.sweep` if absent.
+    #[serde(default)]
     pub output: Option<PathBuf>,
     /// Worker processes; one a processor if absent.
+    #[serde(default)]
     pub workers: Option<usize>,
     /// Memory for all workers together, in bytes.
+    #[serde(default = "default_memory_bytes")]
     pub memory_bytes: u64,
     /// Also write the table as CSV.
+    #[serde(default)]
     pub csv: bool,
     /// Replace the result of another study.
+    #[serde(default)]
     pub force: bool,
     /// Compute however many points there are.
+    #[serde(default)]
     pub yes: bool,
     /// Command that starts a worker, to which the folder and its memory are added; without one the calling process does
     /// all the work itself.
+    #[serde(skip)]
     pub worker: Option<Vec<OsString>>,
 }
 
 /// Where the question is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StudySource {
     /// `STUDY.toml`.
     File(PathBuf),
@@ -40,7 +56,8 @@ pub enum StudySource {
 }
 
 /// A question on the command line.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Inline {
     /// Datasets.
     pub traces: Vec<PathBuf>,

@@ -80,7 +80,8 @@ pub(crate) fn run(
     };
     board.lock().runners = runners.len();
     // Without handlers (nested use) Ctrl-C just ends the process; what is done is on disk all the same.
-    let stop = homenode_sys::signals::StopRequests::install().ok();
+    let handles_signals = progress.is_stopped().is_none();
+    let stop = handles_signals.then(homenode_sys::signals::StopRequests::install).and_then(Result::ok);
     std::thread::scope(|scope| {
         for runner in runners {
             scope.spawn(|| board.serve(runner));
@@ -278,7 +279,7 @@ impl Board<'_> {
             if state.runners == 0 {
                 return;
             }
-            if stop.is_some_and(|s| s.take().is_some()) {
+            if stop.is_some_and(|s| s.take().is_some()) || progress.is_stopped() == Some(true) {
                 state.stop = true;
             }
             let done: u64 = state.at.iter().enumerate().map(|(r, at)| self.work_done(r, *at)).sum();

@@ -1,7 +1,7 @@
 //! Columns and rows.
 use crate::cells::Cells;
 use crate::{Cell, Column};
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ impl Table {
     /// # Errors
     /// A cell is absent where the column has one in every row.
     pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
-        self.batch_of(self.cells.iter().map(Cells::array).collect())
+        self.batch_of(self.rows, self.cells.iter().map(Cells::array).collect())
     }
 
     /// Rows in Arrow's memory format; the table has none afterwards.
@@ -111,13 +111,15 @@ impl Table {
     /// A cell is absent where the column has one in every row.
     pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
         let arrays = self.cells.iter_mut().map(Cells::take).collect();
-        self.rows = 0;
-        self.batch_of(arrays)
+        let rows = std::mem::take(&mut self.rows);
+        self.batch_of(rows, arrays)
     }
 
-    fn batch_of(&self, arrays: Vec<arrow_array::ArrayRef>) -> Result<RecordBatch, ArrowError> {
+    fn batch_of(&self, rows: usize, arrays: Vec<arrow_array::ArrayRef>) -> Result<RecordBatch, ArrowError> {
         let fields: Vec<_> = self.columns.iter().zip(&arrays).map(|(c, a)| c.field(a.data_type().clone())).collect();
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        // Said, since a table without columns does not show it.
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
     }
 }
 

@@ -115,6 +115,10 @@ pub(crate) struct Sweep {
     /// Memory for all workers together; what does not fit is kept on disk in the result's folder.
     #[arg(long, value_name = "SIZE", value_parser = values::bytes, default_value = "1G")]
     pub(crate) memory: u64,
+    /// Have the workers of a Dask cluster do it, by the address of its scheduler: --output is then a folder that all of them share.
+    /// Needs the Python package, pip install 'homenode[dask]'.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) dask: Option<String>,
     /// Also write the table as CSV.
     #[arg(long)]
     pub(crate) csv: bool,

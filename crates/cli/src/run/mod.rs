@@ -1,5 +1,6 @@
 //! One function a command: arguments in, a call into the toolkit, text out.
 mod act;
+mod dask;
 mod machine;
 mod study;
 mod svm;

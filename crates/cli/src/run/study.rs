@@ -1,5 +1,5 @@
 //! Commands that ask many questions at once.
-use super::{Done, print};
+use super::{Done, dask, print};
 use crate::args::{SimCluster, SimMemory, Sweep, SweepWorker};
 use crate::progress::Bar;
 use homenode_command::{Failure, output};
@@ -20,6 +20,10 @@ pub(super) fn sweep(a: Sweep, quiet: bool, mut itself: Vec<OsString>) -> Done {
         worker: Some(itself),
         asked: asked(&a)?,
     };
+    if let Some(address) = &a.dask {
+        let itself = request.worker.as_deref().unwrap_or_default();
+        return dask::sweep(address, &request, itself, a.json);
+    }
     let doc = homenode_sweep::sweep(&request, &mut Bar::new(quiet))?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }

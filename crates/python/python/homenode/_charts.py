@@ -35,7 +35,8 @@ class Charts:
             whole = sum(number(row[key]) for row in rows) or 1.0
             values += [{"name": row["pattern"], "part": key, "share": 100 * number(row[key]) / whole} for row in rows]
         chart = _bars(values, "share:Q", "share (%)", "part:N", {"bytes": BYTES, "cost": ACCENT}, stack=False)
-        return chart.encode(yOffset="part:N")
+        beside: alt.Chart = chart.encode(yOffset="part:N")
+        return beside
 
     def objects(self, *, most: int = 10, evaluation: int = 0) -> alt.Chart:
         """The dearest objects under first touch, and how much of that is remote."""
@@ -55,7 +56,7 @@ def _bars(
     values: list[dict[str, Any]], x: str, title: str, colour: str, colours: dict[str, str], *, stack: bool = True
 ) -> alt.Chart:
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    return (
+    chart: alt.Chart = (
         alt.Chart(alt.Data(values=values))
         .mark_bar()
         .encode(
@@ -67,3 +68,4 @@ def _bars(
         )
         .transform_calculate(rank=f"indexof({list(colours)!r}, datum.part)")
     )
+    return chart

@@ -15,7 +15,7 @@ ITSELF = [sys.executable, "-m", "homenode"]
 
 def run(*words: str | os.PathLike[str], cwd: str | os.PathLike[str] | None = None) -> str:
     """What the command printed. Output of programs that it starts goes where that of this process goes, unless it prints JSON."""
-    command = [*ITSELF, *map(os.fspath, words)]
+    command = [*ITSELF, *(os.fspath(word) for word in words)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=cwd)
     try:
         out, err = child.communicate()

@@ -83,30 +83,32 @@ def sweep(
         "realign": realign, "analyses": analyses,
     }
     with tempfile.TemporaryDirectory(prefix="homenode-") as folder:
-        question: dict[str, Any] = {name: _words(value, Path(folder)) for name, value in lists.items()}
+        words: dict[str, Any] = {name: _words(value, Path(folder)) for name, value in lists.items()}
+        asked: dict[str, Any]
         if study is None:
-            _defaults(question)
+            _defaults(words)
+            asked = {"inline": words | {"counters": counters, "optimum": optimum, "perturb": perturb}}
         elif isinstance(study, Mapping):
             output = output if output is not None else "study.sweep"
-            question = {"study": str(_written(study, Path(folder)))}
+            asked = {"file": str(_written(study, Path(folder)))}
         else:
-            question = {"study": os.fspath(study)}
-        question |= {
-            "counters": counters, "optimum": optimum, "perturb": perturb, "workers": workers, "memory_bytes": memory_bytes,
-            "csv": csv, "force": force, "yes": yes, "output": None if output is None else os.fspath(output),
+            asked = {"file": os.fspath(study)}
+        request = {
+            "asked": asked, "output": None if output is None else os.fspath(output), "workers": workers,
+            "memory_bytes": memory_bytes, "csv": csv, "force": force, "yes": yes,
         }
         if client is not None:
-            from . import _dask
+            from . import dask
 
-            return SweepResult(json.loads(_dask.sweep(client, question, progress)))
-        return SweepResult(json.loads(_native.sweep(json.dumps(question), [*ITSELF, "sweep-worker"], progress)))
+            return SweepResult(json.loads(dask.sweep(client, request, progress)))
+        return SweepResult(json.loads(_native.sweep(json.dumps(request), [*ITSELF, "sweep-worker"], progress)))
 
 
-def _defaults(question: dict[str, Any]) -> None:
+def _defaults(words: dict[str, Any]) -> None:
     """As on the command line."""
-    question["machines"] = question["machines"] or ["markatos" if question["protocols"] else "numa"]
-    if not question["protocols"]:
-        question["policies"] = question["policies"] or ["first-touch"]
+    words["machines"] = words["machines"] or ["markatos" if words["protocols"] else "numa"]
+    if not words["protocols"]:
+        words["policies"] = words["policies"] or ["first-touch"]
 
 
 def _words(value: Any, folder: Path) -> list[str]:
@@ -116,7 +118,7 @@ def _words(value: Any, folder: Path) -> list[str]:
 
 def _word(item: Any, path: Path) -> str:
     if not isinstance(item, Machine):
-        return os.fspath(item)
+        return str(os.fspath(item))
     path.write_text(item.toml, encoding="utf-8")
     return str(path)
 

@@ -3,6 +3,8 @@
 A task reads its trace or its partition and writes its answer into the folder of the sweep, whole or not at all. What is done is
 what is there: a task that is done twice, because its worker was thought to be dead, leaves the same file. The table is made of the
 files alone, so it is that of a local sweep byte for byte.
+
+`python -m homenode.dask ADDRESS VERSION` does a request that it reads, and prints the summary: `homenode sweep --dask` calls it.
 """
 
 from __future__ import annotations
@@ -12,17 +14,23 @@ import hashlib
 import json
 import os
 import shutil
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from distributed import Client, as_completed
 from distributed.scheduler import KilledWorker
 
 from . import _errors, _native
 
+#: Is told how far work is: stage, tasks done, and tasks known so far.
+Progress = Callable[[str, int, Optional[int]], object]
 #: How often a task is given to workers that die, which Dask itself does some times for each of these.
 TRIES = 5
+#: What a group's part of a partition has, as schedulers are told: enough that a task rather waits a little for it.
+GROUP_BYTES = 64 << 20
 
 
 def identity() -> dict[str, str]:
@@ -35,17 +43,20 @@ def identity() -> dict[str, str]:
     }
 
 
-def sweep(client: Client, question: dict[str, Any], progress: Callable[[str, int, int | None], object] | None) -> str:
-    """Answers the question with the client's workers; the summary, as JSON."""
+def sweep(client: Client, request: dict[str, Any], progress: Progress | None = None) -> str:
+    """Does what a request (as JSON, `SweepRequest` of the sweep's crate) asks with the client's workers; the summary, as JSON."""
     own = identity()
     check_workers(client, own)
-    urls = {url: str(cached(url)) for url in question.get("traces", []) if "://" in url}
+    asked = request["asked"]
+    traces = asked["inline"]["traces"] if "inline" in asked else []
+    urls = {url: str(cached(url)) for url in traces if "://" in url}
     fetch_all(urls)
-    question = question | {"traces": [urls.get(trace, trace) for trace in question.get("traces", [])]}
-    study = _native.Sweep(json.dumps(question))
+    if urls:
+        asked = {"inline": asked["inline"] | {"traces": [urls.get(trace, trace) for trace in traces]}}
+    study = _native.Sweep(json.dumps(request | {"asked": asked}))
     if study.done is not None:
         return study.done
-    given = (str(Path(study.folder).absolute()), question["memory_bytes"], urls, own)
+    given = (str(Path(study.folder).absolute()), request["memory_bytes"], urls, own)
     run_all(client, study, given, progress)
     return study.finish()
 
@@ -67,18 +78,19 @@ def check_identity(theirs: dict[str, str], own: dict[str, str], worker: str) -> 
         )
 
 
-def run_all(client: Client, study: _native.Sweep, given: tuple[Any, ...], progress: Any) -> None:
+def run_all(client: Client, study: _native.Sweep, given: tuple[Any, ...], progress: Progress | None) -> None:
     """Hands out tasks until none is left. Those that become possible when a partition is there come at once."""
     tries: dict[str, int] = {}
     names: dict[str, str] = {}
     done = 0
+    groups = Groups(client, given[0])
     pending = as_completed([], loop=client.loop, raise_errors=False)
 
     def hand_out(task: str) -> None:
         tries[task] = tries.get(task, 0) + 1
         key = f"homenode-{hashlib.sha256((given[0] + task).encode()).hexdigest()[:24]}-{tries[task]}"
         names[key] = task
-        pending.add(client.submit(carry_out, task, *given, key=key, pure=False, **near(client, task)))
+        pending.add(client.submit(carry_out, task, *given, groups.of(task), key=key, pure=False))
 
     for task in study.pending():
         hand_out(task)
@@ -106,15 +118,32 @@ def run_all(client: Client, study: _native.Sweep, given: tuple[Any, ...], progre
         raise _errors.WorkError(f"{len(left)} tasks are done and their answers are not in {given[0]}: is it shared by all workers?")
 
 
-def near(client: Client, task: str) -> dict[str, Any]:
-    """The worker that a unit is to go to if it can: all batches of a group of regions go to one, which has the group's part of the
-    partition in its page cache then."""
-    unit = json.loads(task)
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
-    if not workers or "unit" not in unit:
-        return {}
-    at = (unit["unit"]["replay"] * 7919 + unit["unit"]["group"]) % len(workers)
-    return {"workers": [workers[at]], "allow_other_workers": True}
+class Held:
+    """What the page cache of a worker has of a group of regions, as far as the scheduler is to know: tasks prefer the worker that has
+    it. It is empty, and goes to another worker for nothing."""
+
+    def __sizeof__(self) -> int:
+        return GROUP_BYTES
+
+
+class Groups:
+    """The groups of regions that units are about: all batches of a group go to one worker if they can. A worker by its address would
+    be too much: Dask leaves a task lying whose preferred worker died when no other was there (distributed 2026.8)."""
+
+    def __init__(self, client: Client, folder: str) -> None:
+        self._client = client
+        self._name = hashlib.sha256(folder.encode()).hexdigest()[:16]
+        self._held: dict[str, Any] = {}
+
+    def of(self, task: str) -> Any:
+        """What the unit depends on; nothing for other tasks."""
+        unit = json.loads(task)
+        if "unit" not in unit:
+            return None
+        group = f"{unit['unit']['replay']}-{unit['unit']['group']}"
+        if group not in self._held:
+            self._held[group] = self._client.submit(Held, key=f"homenode-group-{self._name}-{group}", pure=False)
+        return self._held[group]
 
 
 def is_lost(error: BaseException) -> bool:
@@ -129,7 +158,9 @@ def failure(error: BaseException) -> BaseException:
     return error
 
 
-def carry_out(task: str, folder: str, memory_bytes: int, urls: dict[str, str], client: dict[str, str]) -> None:
+def carry_out(
+    task: str, folder: str, memory_bytes: int, urls: dict[str, str], client: dict[str, str], held: Held | None = None
+) -> None:
     """Does a task: what a worker runs."""
     check_identity(identity(), client, "here")
     if not Path(folder).is_dir():
@@ -172,3 +203,34 @@ def fetch(url: str, to: Path) -> None:
         except FileNotFoundError as e:
             raise _errors.InputError(f"cannot fetch {url}: there is no such folder") from e
         part.rename(to)
+
+
+def main() -> int:
+    """Does the request on standard input on the cluster whose scheduler is at the address, for a command of this version."""
+    address, version = sys.argv[1:]
+    if version != _native.version():
+        print(f"homenode: --dask: the Python package is homenode {_native.version()}, and this is {version}", file=sys.stderr)
+        return 2
+    request = json.load(sys.stdin)
+    last = time.monotonic()
+
+    def told(stage: str, done: int, known: int | None) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 10:
+            last = time.monotonic()
+            print(f"homenode: {stage}: {done} of {known} tasks", file=sys.stderr)
+
+    try:
+        with Client(address, timeout=30) as client:
+            print(sweep(client, request, told), end="")
+    except _errors.Error as e:
+        print(f"homenode: {e}", file=sys.stderr)
+        return e.exit_status
+    except OSError as e:
+        print(f"homenode: --dask: cannot reach the scheduler at {address}: {e}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

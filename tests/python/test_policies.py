@@ -47,7 +47,7 @@ class Dsm(Policy):
         return Move(access.node) if access.is_write else [Copy(access.node)]
 
 
-@pytest.mark.parametrize("machine, nodes", [("two-socket", 2), ("numa", 7)])
+@pytest.mark.parametrize("machine, nodes", [("two-socket", 2), ("numa", 8)])
 @pytest.mark.parametrize("own, known", [
     (FirstTouch, "first-touch"), (Folded, "first-touch"), (MigrateOnWrite, "migrate-on-write"),
     (Interleave, "interleave"), (Dsm, "dsm"),

@@ -93,7 +93,7 @@ pub struct ExportRequest {
     pub to: PathBuf,
     /// Replace it if it exists.
     pub force: bool,
-    /// Its rows.
+    /// References that become rows.
     pub rows: RowsRequest,
 }
 

@@ -13,7 +13,9 @@ pub(crate) fn version() -> &'static str {
 /// What a recording holds, as JSON.
 #[pyfunction]
 pub(crate) fn info(py: Python<'_>, dataset: PathBuf) -> PyResult<String> {
-    work::run(py, None, &Watch::default(), move |watch| homenode_toolkit::info(&dataset, watch).map(|doc| doc.to_json()))
+    work::run(py, None, &Watch::default(), move |watch| {
+        homenode_toolkit::info(&dataset, watch).map(|doc| doc.to_json())
+    })
 }
 
 /// Whether a recording is whole, as JSON.

@@ -1,6 +1,6 @@
 //! # homenode-python: the native module of the Python package
 //!
-//! What the package `homenode` (`crates/python/homenode`) is made of: the commands as functions, tables and references in Arrow's
+//! What the package `homenode` (`crates/python/python/homenode`) is made of: the commands as functions, tables and references in Arrow's
 //! memory format, policies that are written in Python, and the pieces that a scheduler of its own kind makes a sweep of.
 //!
 //! **Invariant:** nothing is computed here. Long work runs on a thread of its own without Python's lock, and ends soon after

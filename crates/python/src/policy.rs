@@ -48,7 +48,9 @@ impl Access {
         let kind = if *is_write { "write" } else { "read" };
         let copies: Vec<String> = copies.iter().map(|at| words(at.0)).collect();
         let copies = copies.join(", ");
-        format!("<homenode.Access: {kind} of block {block} by node {node}, weight {weight}, time {time}, copies [{copies}]>")
+        format!(
+            "<homenode.Access: {kind} of block {block} by node {node}, weight {weight}, time {time}, copies [{copies}]>"
+        )
     }
 }
 
@@ -221,7 +223,9 @@ impl Engine<'_> {
         let illegal = |why: String| Err(UsageError::new_err(format!("policy {}: {why}", self.name())));
         if access.kind == AccessKind::Write && block.copies.len() > 1 {
             let copies = block.copies.len();
-            return illegal(format!("block {number} has {copies} copies when node {node} writes it: move it, or drop the others"));
+            return illegal(format!(
+                "block {number} has {copies} copies when node {node} writes it: move it, or drop the others"
+            ));
         }
         let reached = |at: &Location| match at {
             Location::Global => true,
@@ -229,7 +233,9 @@ impl Engine<'_> {
         };
         if !block.copies.iter().any(reached) {
             let machine = &self.machine.name;
-            return illegal(format!("node {node} accesses block {number}, of which it has no copy, and {machine} has no remote access"));
+            return illegal(format!(
+                "node {node} accesses block {number}, of which it has no copy, and {machine} has no remote access"
+            ));
         }
         Ok(())
     }

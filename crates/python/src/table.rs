@@ -82,10 +82,7 @@ pub(crate) fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'p
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-pub(crate) fn stream<'py>(
-    py: Python<'py>,
-    rows: Box<dyn RecordBatchReader + Send>,
-) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn stream<'py>(py: Python<'py>, rows: Box<dyn RecordBatchReader + Send>) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(rows), c"arrow_array_stream")
 }
 

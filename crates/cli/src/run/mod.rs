@@ -15,8 +15,8 @@ use homenode_command::output::Results;
 use homenode_command::{Class, Failure, output};
 use homenode_toolkit as toolkit;
 use homenode_trace::order::OrderKind;
-use std::io::IsTerminal;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// Exit status.

@@ -49,7 +49,9 @@ pub(crate) static SPEC: Spec = Spec {
     reported: true,
     decides_by: &[],
     period: |_| None,
-    make: Make::Registered(|values, machine, block_bytes| table(Ace::new(&SPEC.name, values, machine)?, machine, block_bytes)),
+    make: Make::Registered(|values, machine, block_bytes| {
+        table(Ace::new(&SPEC.name, values, machine)?, machine, block_bytes)
+    }),
 };
 
 /// The policy with its parameters.

@@ -13,8 +13,8 @@ use crate::access::Access;
 use crate::policy::{BlockContext, Outcome, Policy, Sink};
 use homenode_base::{NodeId, TotalCost};
 use homenode_machine::{AccessClass, Location, Machine};
-use std::cmp::Reverse;
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 static PARAMS: [Param; 3] = [
     Param {
@@ -45,7 +45,9 @@ static PARAMS: [Param; 3] = [
 
 pub(crate) static SPEC: Spec = Spec {
     name: Cow::Borrowed("affinity"),
-    summary: Cow::Borrowed("A block moves to the node that keeps its recent accesses cheapest (the live loop's default)"),
+    summary: Cow::Borrowed(
+        "A block moves to the node that keeps its recent accesses cheapest (the live loop's default)",
+    ),
     params: &PARAMS,
     needs_homes: false,
     reported: true,

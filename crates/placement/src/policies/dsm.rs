@@ -21,7 +21,9 @@ use std::borrow::Cow;
 
 pub(crate) static SPEC: Spec = Spec {
     name: Cow::Borrowed("dsm"),
-    summary: Cow::Borrowed("Replicates on every read, moves on every write, never references remotely (shared virtual memory)"),
+    summary: Cow::Borrowed(
+        "Replicates on every read, moves on every write, never references remotely (shared virtual memory)",
+    ),
     params: &[],
     needs_homes: false,
     reported: false,

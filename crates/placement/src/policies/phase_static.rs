@@ -26,7 +26,9 @@ static WINDOW: Param = Param {
 
 pub(crate) static SPEC: Spec = Spec {
     name: Cow::Borrowed("phase-static"),
-    summary: Cow::Borrowed("Each block lives in each phase where that and its moves cost least (needs a pass over the trace)"),
+    summary: Cow::Borrowed(
+        "Each block lives in each phase where that and its moves cost least (needs a pass over the trace)",
+    ),
     params: &[WINDOW],
     needs_homes: true,
     reported: false,

@@ -66,7 +66,9 @@ static PARAMS: [Param; 5] = [
 
 pub(crate) static SPEC: Spec = Spec {
     name: Cow::Borrowed("platinum"),
-    summary: Cow::Borrowed("Replicates on read, moves on write, freezes a block wanted within t1 of an invalidation until t2 (PLATINUM)"),
+    summary: Cow::Borrowed(
+        "Replicates on read, moves on write, freezes a block wanted within t1 of an invalidation until t2 (PLATINUM)",
+    ),
     params: &PARAMS,
     needs_homes: false,
     reported: false,

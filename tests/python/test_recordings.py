@@ -126,3 +126,14 @@ def test_control_c_stops_within_a_second_and_leaves_nothing(slow, tmp_path, work
     assert (out, child.returncode) == ("stopped\n", 0)
     left = [p.name for p in tmp_path.rglob("*") if p.name.endswith(".part")]
     assert left == []
+
+
+def test_what_a_program_writes_appears(tmp_path, capfd):
+    (tmp_path / "app.c").write_text('#include <stdio.h>\nint main(void) { puts("out"); fputs("err\\n", stderr); return 0; }\n')
+    hn.cc(tmp_path / "app.c", "-o", tmp_path / "app")
+    recording = hn.record([tmp_path / "app"], tmp_path / "app.hnt")
+    out, err = capfd.readouterr()
+    assert out == "out\n" and "err\n" in err and "next:" not in err
+    assert "hooks" == recording.info()["provenance"]["backend"]
+    with pytest.raises(hn.UsageError, match="--force"):
+        hn.record([tmp_path / "app"], tmp_path / "app.hnt")

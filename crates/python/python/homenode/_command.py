@@ -12,9 +12,13 @@ from . import _errors
 #: What starts another process of the command.
 ITSELF = [sys.executable, "-m", "homenode"]
 
+#: How lines begin that are for people at a terminal.
+HINTS = ("next: homenode ",)
+
 
 def run(*words: str | os.PathLike[str], cwd: str | os.PathLike[str] | None = None) -> str:
-    """What the command printed. Output of programs that it starts goes where that of this process goes, unless it prints JSON."""
+    """What the command printed on standard output. What it and programs that it started wrote on standard error goes to that of this
+    process, but for hints of what to do next."""
     command = [*ITSELF, *(os.fspath(word) for word in words)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", cwd=cwd)
     try:
@@ -26,7 +30,7 @@ def run(*words: str | os.PathLike[str], cwd: str | os.PathLike[str] | None = Non
         raise
     lines = [line for line in err.splitlines() if line.startswith("homenode: ")]
     if child.returncode == 0:
-        sys.stderr.write(err)
+        sys.stderr.write("".join(line for line in err.splitlines(True) if not line.startswith(HINTS)))
         return out
     message = lines[-1].removeprefix("homenode: ") if lines else err.strip() or f"exit status {child.returncode}"
     raise _errors.of(child.returncode, message)

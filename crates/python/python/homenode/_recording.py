@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Union
@@ -156,7 +157,7 @@ def record(
     roi: bool = False,
     sample: int | None = None,
 ) -> Recording:
-    """Runs a program that `cc` built and records it: `homenode record`. What the program prints is left alone.
+    """Runs a program that `cc` built and records it: `homenode record`. What the program wrote appears when it has ended.
 
     Raises WorkError if the program fails.
     """
@@ -164,7 +165,7 @@ def record(
     options = _command.words_of([
         ("--force", force), ("--backend", backend), ("--limit-refs", limit_refs), ("--roi", roi), ("--sample", sample),
     ])
-    _command.run("record", "-o", out, *options, "--", *command)
+    sys.stdout.write(_command.run("record", "-o", out, *options, "--", *command))
     return open(out)
 
 

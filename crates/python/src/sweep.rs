@@ -61,11 +61,16 @@ impl Sweep {
     fn done(&self) -> Option<String> {
         self.with(|opened| opened.done.clone())
     }
-    /// What can be done now and is not done, as JSON, one text a task. When all of these are done there may be more.
-    fn pending(&self, py: Python<'_>) -> Vec<String> {
+    /// What can be done now and is not done, as JSON, one text a task; of one replay, its units alone. A partition that was made brings
+    /// more.
+    #[pyo3(signature = (replay = None))]
+    fn pending(&self, py: Python<'_>, replay: Option<usize>) -> Vec<String> {
         py.detach(|| {
-            self.with(|opened| {
-                let tasks = homenode_sweep::pending(&opened.resolved, &opened.store);
+            self.with(|Opened { resolved, store, .. }| {
+                let tasks = match replay {
+                    Some(replay) => homenode_sweep::pending_of(resolved, store, replay),
+                    None => homenode_sweep::pending(resolved, store),
+                };
                 tasks.iter().map(|task| serde_json::to_string(task).expect("numbers serialise")).collect()
             })
         })

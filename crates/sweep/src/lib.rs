@@ -94,7 +94,7 @@ mod work;
 
 pub use cut::WORKER_BYTES_MIN;
 pub use doc::SweepDoc;
-pub use pending::pending;
+pub use pending::{pending, pending_of};
 pub use request::{Inline, StudySource, SweepRequest, Text};
 pub use resolved::ResolvedStudy;
 pub use spec::Study;

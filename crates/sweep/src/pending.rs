@@ -22,6 +22,12 @@ pub fn pending(resolved: &ResolvedStudy, store: &ResultStore) -> Vec<Task> {
     tasks
 }
 
+/// The units of one replay that can be done now, as [`pending`] has them: none before its partition was made.
+pub fn pending_of(resolved: &ResolvedStudy, store: &ResultStore, replay: usize) -> Vec<Task> {
+    let left = (replay < resolved.replays().len()).then(|| of_replay(resolved, store, replay)).flatten();
+    left.map_or_else(Vec::new, |(left, _)| left.into_iter().map(Task::Unit).collect())
+}
+
 /// Units of a replay that are left, and how many there are in all; `None` where it must be cut first.
 pub(crate) fn of_replay(resolved: &ResolvedStudy, store: &ResultStore, replay: usize) -> Option<(Vec<Unit>, usize)> {
     let plan = Plan::read(store, &resolved.digest, replay)?;

@@ -105,10 +105,10 @@ def run_all(client: Client, study: _native.Sweep, given: tuple[Any, ...], progre
                 hand_out(task)
                 continue
             done += 1
-            if "partition" in task:
-                for more in study.pending():
-                    if more not in tries:
-                        hand_out(more)
+            replay = json.loads(task).get("partition")
+            if replay is not None:
+                for more in study.pending(replay):
+                    hand_out(more)
             if progress is not None:
                 progress("sweeping", done, len(tries))
     finally:

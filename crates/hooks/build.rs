@@ -42,7 +42,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     let mut build = cc::Build::new();
-    build.cargo_metadata(false).pic(false).opt_level(2).debug(false).warnings(true).extra_warnings(true);
+    build.target(&recorded()).cargo_metadata(false).pic(false).opt_level(2).debug(false).warnings(true).extra_warnings(true);
     build.define("_GNU_SOURCE", None).include("c/core").include(product);
     for flag in FLAGS.iter().chain(more) {
         build.flag(flag);
@@ -52,6 +52,11 @@ fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     }
     build.files(sources);
     build
+}
+
+/// Target of what runs inside recorded programs, which are of the GNU C library also where the command is a static one of musl's.
+fn recorded() -> String {
+    std::env::var("TARGET").expect("cargo sets it for build scripts").replace("-musl", "-gnu")
 }
 
 /// The program that compilers execute in the assembler's place. It is a file of its own, which starts fast: every compilation executes it.

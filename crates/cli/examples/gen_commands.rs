@@ -98,7 +98,7 @@ fn plain(help: &str) -> String {
     quoted.collect::<Vec<_>>().join("`")
 }
 
-/// Every file below `docs/commands`, with its text, and the list for the summary.
+/// Every page, by its path below `docs`, with its text, and the list for the summary.
 fn pages() -> anyhow::Result<(BTreeMap<String, String>, String)> {
     let mut root = args::Cli::command();
     root.build();
@@ -108,11 +108,11 @@ fn pages() -> anyhow::Result<(BTreeMap<String, String>, String)> {
     for command in &found {
         let (name, file) = (name(command), file(command));
         let about = command.get_about().map(|a| plain(&a.to_string())).unwrap_or_default();
-        writeln!(index, "* [`{name}`]({file}): {about}.")?;
+        writeln!(index, "* [`{name}`](commands/{file}): {about}.")?;
         writeln!(list, "  - [{}](commands/{file})", name.trim_start_matches("homenode "))?;
-        pages.insert(file, page(command)?);
+        pages.insert(format!("commands/{file}"), page(command)?);
     }
-    pages.insert("README.md".into(), index);
+    pages.insert("commands.md".into(), index);
     Ok((pages, list))
 }
 
@@ -131,10 +131,9 @@ fn main() -> anyhow::Result<()> {
         _ => bail!("usage: gen_commands [--check]"),
     };
     let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
-    let (pages, list) = pages()?;
+    let (mut wanted, list) = pages()?;
     let old = std::fs::read_to_string(docs.join("SUMMARY.md")).context("docs/SUMMARY.md")?;
-    let mut wanted = BTreeMap::from([("SUMMARY.md".to_owned(), summary(&old, &list)?)]);
-    wanted.extend(pages.into_iter().map(|(file, text)| (format!("commands/{file}"), text)));
+    wanted.insert("SUMMARY.md".into(), summary(&old, &list)?);
     std::fs::create_dir_all(docs.join("commands")).context("docs/commands")?;
     let mut wrong = Vec::new();
     for (file, text) in &wanted {

@@ -42,7 +42,14 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     let mut build = cc::Build::new();
-    build.target(&recorded()).cargo_metadata(false).pic(false).opt_level(2).debug(false).warnings(true).extra_warnings(true);
+    build
+        .target(&recorded())
+        .cargo_metadata(false)
+        .pic(false)
+        .opt_level(2)
+        .debug(false)
+        .warnings(true)
+        .extra_warnings(true);
     build.define("_GNU_SOURCE", None).include("c/core").include(product);
     for flag in FLAGS.iter().chain(more) {
         build.flag(flag);

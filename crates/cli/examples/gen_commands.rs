@@ -12,8 +12,7 @@ use std::path::Path;
 mod args;
 
 /// Begin and end of the list in the summary.
-const MARKS: (&str, &str) =
-    ("<!-- commands: cargo run -p xtask -- gen-commands -->\n", "<!-- end of commands -->\n");
+const MARKS: (&str, &str) = ("<!-- commands: cargo run -p xtask -- gen-commands -->\n", "<!-- end of commands -->\n");
 
 /// Commands that somebody types, with their subcommands, in the order of `--help`.
 fn commands(of: &Command, found: &mut Vec<Command>) {
@@ -93,7 +92,9 @@ fn spelled(argument: &Arg) -> String {
 /// Help as Markdown: what stands outside of back quotes means itself.
 fn plain(help: &str) -> String {
     let parts = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    let escaped = |part: &str| ["<", ">", "*", "[", "]", "_"].iter().fold(part.to_owned(), |t, c| t.replace(c, &format!("\\{c}")));
+    let escaped = |part: &str| {
+        ["<", ">", "*", "[", "]", "_"].iter().fold(part.to_owned(), |t, c| t.replace(c, &format!("\\{c}")))
+    };
     let quoted = parts.split('`').enumerate().map(|(n, part)| if n % 2 == 0 { escaped(part) } else { part.to_owned() });
     quoted.collect::<Vec<_>>().join("`")
 }
@@ -104,7 +105,9 @@ fn pages() -> anyhow::Result<(BTreeMap<String, String>, String)> {
     root.build();
     let (mut found, mut pages, mut list) = (Vec::new(), BTreeMap::new(), String::new());
     commands(&root, &mut found);
-    let mut index = String::from("# Commands\n\nThe text of `homenode COMMAND --help`, from the same source. Man pages: `homenode man DIR`.\n\n");
+    let mut index = String::from(
+        "# Commands\n\nThe text of `homenode COMMAND --help`, from the same source. Man pages: `homenode man DIR`.\n\n",
+    );
     for command in &found {
         let (name, file) = (name(command), file(command));
         let about = command.get_about().map(|a| plain(&a.to_string())).unwrap_or_default();

@@ -103,7 +103,7 @@ fn plain(help: &str) -> String {
 fn pages() -> anyhow::Result<(BTreeMap<String, String>, String)> {
     let mut root = args::Cli::command();
     root.build();
-    let (mut found, mut pages, mut list) = (Vec::new(), BTreeMap::new(), String::new());
+    let (mut found, mut pages, mut list) = (Vec::new(), BTreeMap::new(), String::from("- [Commands](commands.md)\n"));
     commands(&root, &mut found);
     let mut index = String::from(
         "# Commands\n\nThe text of `homenode COMMAND --help`, from the same source. Man pages: `homenode man DIR`.\n\n",

@@ -26,9 +26,18 @@ fn main() {
     configured(&archive, "c/tsan", &["-fPIE", "-ftls-model=local-exec"]).compile("homenode_hooks");
     link(&[&core[..], &agent].concat());
     assembler();
+    ["libhomenode_hooks.a", "as"].iter().for_each(|name| compress(name));
     for watched in ["c", "as", "link/agent.exports"] {
         println!("cargo:rerun-if-changed={watched}");
     }
+}
+
+/// Writes NAME.zst beside a product, which the library embeds in its place.
+fn compress(name: &str) {
+    let product = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts")).join(name);
+    let bytes = std::fs::read(&product).unwrap_or_else(|e| panic!("{} was not built: {e}", product.display()));
+    let small = zstd::encode_all(&bytes[..], 19).expect("memory is written to");
+    std::fs::write(product.with_file_name(format!("{name}.zst")), small).expect("the output folder can be written to");
 }
 
 /// All C files of a folder, in the order of their names.

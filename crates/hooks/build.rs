@@ -26,9 +26,18 @@ fn main() {
     configured(&archive, "c/tsan", &["-fPIE", "-ftls-model=local-exec"]).compile("homenode_hooks");
     link(&[&core[..], &agent].concat());
     assembler();
+    ["libhomenode_hooks.a", "as"].iter().for_each(|name| compress(name));
     for watched in ["c", "as", "link/agent.exports"] {
         println!("cargo:rerun-if-changed={watched}");
     }
+}
+
+/// Writes NAME.zst beside a product, which the library embeds in its place.
+fn compress(name: &str) {
+    let product = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts")).join(name);
+    let bytes = std::fs::read(&product).unwrap_or_else(|e| panic!("{} was not built: {e}", product.display()));
+    let small = zstd::encode_all(&bytes[..], 19).expect("memory is written to");
+    std::fs::write(product.with_file_name(format!("{name}.zst")), small).expect("the output folder can be written to");
 }
 
 /// All C files of a folder, in the order of their names.
@@ -42,7 +51,14 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     let mut build = cc::Build::new();
-    build.cargo_metadata(false).pic(false).opt_level(2).debug(false).warnings(true).extra_warnings(true);
+    build
+        .target(&recorded())
+        .cargo_metadata(false)
+        .pic(false)
+        .opt_level(2)
+        .debug(false)
+        .warnings(true)
+        .extra_warnings(true);
     build.define("_GNU_SOURCE", None).include("c/core").include(product);
     for flag in FLAGS.iter().chain(more) {
         build.flag(flag);
@@ -52,6 +68,11 @@ fn configured(sources: &[PathBuf], product: &str, more: &[&str]) -> cc::Build {
     }
     build.files(sources);
     build
+}
+
+/// Target of what runs inside recorded programs, which are of the GNU C library also where the command is a static one of musl's.
+fn recorded() -> String {
+    std::env::var("TARGET").expect("cargo sets it for build scripts").replace("-musl", "-gnu")
 }
 
 /// The program that compilers execute in the assembler's place. It is a file of its own, which starts fast: every compilation executes it.

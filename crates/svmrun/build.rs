@@ -35,8 +35,9 @@ fn main() {
     let folder = out.join("capi");
     build(&workspace, &folder);
     let made = folder.join("release/libhomenode_svm_preload.so");
-    let kept = out.join("libhomenode_svm.so");
-    std::fs::copy(&made, &kept).unwrap_or_else(|e| panic!("{} was not built: {e}", made.display()));
+    let library = std::fs::read(&made).unwrap_or_else(|e| panic!("{} was not built: {e}", made.display()));
+    let small = zstd::encode_all(&library[..], 19).expect("memory is written to");
+    std::fs::write(out.join("libhomenode_svm.so.zst"), small).expect("the output folder can be written to");
 }
 
 fn build(workspace: &Path, folder: &Path) {

@@ -1,4 +1,5 @@
-//! House rules as a program: `cargo run -p xtask -- tidy`, `gen-header [--check]`, `gen-schema [--check]`.
+//! House rules as a program: `cargo run -p xtask -- tidy`, `gen-header [--check]`, `gen-schema [--check]`,
+//! `gen-commands [--check]`.
 #![forbid(unsafe_code)]
 
 mod arrows;
@@ -6,8 +7,8 @@ mod circles;
 mod comments;
 mod dead;
 mod fmt;
+mod gen_docs;
 mod gen_header;
-mod gen_schema;
 mod glossary;
 mod guest;
 mod guest_tests;
@@ -25,6 +26,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   picture               draw the crates and their arrows in ARCHITECTURE.md
   gen-header [--check]  write (or compare) the C headers of the rings and of the agent's plans
   gen-schema [--check]  write (or compare) the JSON schemas of docs/schema, derived from the types of the documents
+  gen-commands [--check] write (or compare) the book's pages of commands, from the definition that --help is made of
   guest ... -- COMMAND  run COMMAND in a Linux guest with several memory nodes (guest --help)
   guest-tests           run the scenarios of tests/guest, each in such a guest (guest-tests --help)";
 
@@ -37,8 +39,10 @@ fn main() -> ExitCode {
         ["picture"] => picture::run(),
         ["gen-header"] => gen_header::run(false),
         ["gen-header", "--check"] => gen_header::run(true),
-        ["gen-schema"] => gen_schema::run(false),
-        ["gen-schema", "--check"] => gen_schema::run(true),
+        ["gen-schema"] => gen_docs::run("gen_schema", false),
+        ["gen-schema", "--check"] => gen_docs::run("gen_schema", true),
+        ["gen-commands"] => gen_docs::run("gen_commands", false),
+        ["gen-commands", "--check"] => gen_docs::run("gen_commands", true),
         ["guest-tests", ref rest @ ..] => return finish(guest_tests::run(rest)),
         ["guest", ref rest @ ..] => return finish(guest::run(rest)),
         _ => {

@@ -108,7 +108,7 @@ pub(crate) fn dataset(
     manifest.blind = ending.blind.clone();
     write_manifest(root, &manifest)?;
     let named =
-        homenode_symbols::name_everything(&DirStore::of(root), &manifest.threads, &modules, homenode_hooks::ARCHIVE)?;
+        homenode_symbols::name_everything(&DirStore::of(root), &manifest.threads, &modules, &homenode_hooks::ARCHIVE)?;
     if manifest.sampling.is_none() {
         // A sample may come from any code; that none came says nothing about how it was built.
         manifest.blind.notes.extend(named.unseen);

@@ -27,7 +27,7 @@ impl<'d> Instructions<'d> {
     pub fn new(reader: &'d DatasetReader) -> Instructions<'d> {
         let exact = reader.manifest().sampling.is_none();
         Instructions(
-            exact.then(|| Paths::new(reader.symbols(), homenode_hooks::ARCHIVE, homenode_hooks::plain::beside)),
+            exact.then(|| Paths::new(reader.symbols(), &homenode_hooks::ARCHIVE, homenode_hooks::plain::beside)),
         )
     }
 

@@ -6,23 +6,35 @@ use homenode_sys::{disk, private};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// File name of the archive in its directory.
 const ARCHIVE_NAME: &str = "libhomenode_hooks.a";
 
-const FILES: &[(&str, &[u8])] = &[
-    ("gcc.specs", include_bytes!("../link/gcc.specs")),
-    ("gcc10.specs", include_bytes!("../link/gcc10.specs")),
-    ("exports.list", include_bytes!("../link/exports.list")),
-    ("homenode.h", crate::HEADER.as_bytes()),
-    (ARCHIVE_NAME, ARCHIVE),
-    (ASSEMBLER_NAME, ASSEMBLER),
-];
+/// Every file that compilers read.
+fn files() -> [(&'static str, &'static [u8]); 6] {
+    [
+        ("gcc.specs", include_bytes!("../link/gcc.specs")),
+        ("gcc10.specs", include_bytes!("../link/gcc10.specs")),
+        ("exports.list", include_bytes!("../link/exports.list")),
+        ("homenode.h", crate::HEADER.as_bytes()),
+        (ARCHIVE_NAME, &ARCHIVE),
+        (ASSEMBLER_NAME, &ASSEMBLER),
+    ]
+}
 
 /// Name under which compilers look for the assembler.
 const ASSEMBLER_NAME: &str = "as";
 /// The program that makes calls of the hooks into blocks of references and then is the assembler.
-static ASSEMBLER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/as"));
+static ASSEMBLER: LazyLock<Vec<u8>> = LazyLock::new(|| embedded(include_bytes!(concat!(env!("OUT_DIR"), "/as.zst"))));
+
+/// A product of a build script, which is embedded compressed: the command is smaller by two megabytes.
+///
+/// # Panics
+/// The bytes are none that zstd wrote.
+pub fn embedded(small: &[u8]) -> Vec<u8> {
+    zstd::decode_all(small).expect("the build script compressed it")
+}
 
 /// Writes the archive to the user's cache (`$XDG_CACHE_HOME/homenode` or `~/.cache/homenode`), else below
 /// `$XDG_RUNTIME_DIR`, else in a directory of this user's own among the temporary files, in a directory named after its
@@ -34,7 +46,7 @@ pub fn install() -> Result<PathBuf, CompileError> {
 
 /// As [`install`], below the directory `base`.
 pub fn install_in(base: &Path) -> io::Result<PathBuf> {
-    Ok(write_all(base, "hooks", FILES)?.join(ARCHIVE_NAME))
+    Ok(write_all(base, "hooks", &files())?.join(ARCHIVE_NAME))
 }
 
 /// Writes a library that is to be preloaded where [`install`] writes the archive, in a directory named after `what` and its

@@ -76,11 +76,14 @@ pub mod install;
 pub mod plain;
 pub mod toolchain;
 
+use std::sync::LazyLock;
+
 pub use compile::CompilePlan;
 pub use error::{CompileError, Mode};
 
 /// The runtime: an `ar` archive of position-independent objects for the machine that this crate was built for.
-pub static ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_hooks.a"));
+pub static ARCHIVE: LazyLock<Vec<u8>> =
+    LazyLock::new(|| install::embedded(include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_hooks.a.zst"))));
 
 /// The public header for programs that mark phases: `homenode.h`.
 pub static HEADER: &str = include_str!("../../../include/homenode.h");

@@ -32,7 +32,7 @@ fn build(folder: &Path, source: &Path, compiler: &str, flags: &[&str]) -> Option
 
 /// By line of the source: answers for its sites.
 fn answers(program: &Path) -> BTreeMap<u32, BTreeSet<Dependence>> {
-    by_line(program, "loops.c", &dependence::dependences(program, homenode_hooks::ARCHIVE).unwrap())
+    by_line(program, "loops.c", &dependence::dependences(program, &homenode_hooks::ARCHIVE).unwrap())
 }
 
 /// By line of the source: what is known of its sites.
@@ -114,7 +114,7 @@ fn chains_that_begin_anew_in_each_round_are_told_from_those_that_go_on() {
     for compiler in COMPILERS {
         for flag in FLAGS {
             let Some(program) = build(folder.path(), &source, compiler, &[flag]) else { continue };
-            let found = dependence::site_loops(&program, homenode_hooks::ARCHIVE).unwrap();
+            let found = dependence::site_loops(&program, &homenode_hooks::ARCHIVE).unwrap();
             let found = found.into_iter().map(|(site, loops)| (site, loops.anew > 0)).collect();
             let lines = by_line(&program, "chains.c", &found);
             for (n, (what, right)) in &known {

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// value): the caller looks again.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let time = libc::timespec {
-        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
     };
     // SAFETY: `word` outlives the call, the kernel only reads it, and `time` is a valid timespec. Without FUTEX_PRIVATE the

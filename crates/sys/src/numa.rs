@@ -289,7 +289,7 @@ pub fn scan_huge(pagemap: &File, start: u64, end: u64) -> io::Result<Vec<PageRun
         };
         // SAFETY: the argument says its own size, and `vec` points to `vec_len` regions that outlive the call; without
         // the write-protect flag the call changes nothing else.
-        let runs = check(unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut argument) })?;
+        let runs = check(unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as libc::Ioctl, &raw mut argument) })?;
         found.extend_from_slice(&buffer[..(runs.unsigned_abs() as usize).min(buffer.len())]);
         if argument.walk_end <= at {
             break;

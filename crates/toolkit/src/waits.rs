@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// By code location of a dataset, as the program's machine code says; nobody knows of those whose file is not there any more.
 pub(crate) fn of_sites(reader: &DatasetReader) -> Vec<Waits> {
     let symbols = reader.symbols();
-    let found = Dependences::new(symbols, homenode_hooks::ARCHIVE);
+    let found = Dependences::new(symbols, &homenode_hooks::ARCHIVE);
     let sites = 0..symbols.sites.len() as u32;
     // Of the loops only those count in whose rounds chains begin anew.
     let mut loops: HashMap<u32, u16> = HashMap::new();

@@ -131,7 +131,7 @@ struct Held {
 impl Held {
     fn new(folder: &Path, program: &Path, without: u64, arguments: &[&str]) -> Held {
         let counts = executed(folder, program, arguments);
-        let rules = paths::counted(program, homenode_hooks::ARCHIVE, plain::beside).expect("a program");
+        let rules = paths::counted(program, &homenode_hooks::ARCHIVE, plain::beside).expect("a program");
         let own = rules.iter().map(|(at, n)| counts.get(at).copied().unwrap_or(0) * u64::from(*n)).sum();
         let known = of_recording(folder, program, arguments);
         let share = known.estimated_refs as f64 / (known.estimated_refs + known.unknown_refs) as f64;

@@ -24,5 +24,5 @@ pub(super) fn digest(path: &Path) -> io::Result<String> {
 
 /// That of the library which makes a process a node.
 pub(super) fn library() -> String {
-    text(Sha256::new_with_prefix(crate::library::LIBRARY))
+    text(Sha256::new_with_prefix(crate::library::LIBRARY.as_slice()))
 }

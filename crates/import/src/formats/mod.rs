@@ -29,7 +29,7 @@ pub struct Look {
 
 homenode_base::registry! {
     /// All formats; the first that recognises a file reads it.
-    Format; perf_data
+    Format; drmemtrace, perf_data
 }
 
 /// Bytes by which a format is recognised.

@@ -16,7 +16,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn lz4(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }

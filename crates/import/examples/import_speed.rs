@@ -5,6 +5,7 @@
 use homenode_base::Rng;
 use homenode_import::{Batch, ExactSink, ImportError, ImportSink, Input, import, read};
 use homenode_sampling::{Notice, RawSample};
+use homenode_sys::clock::ThreadClock;
 use homenode_sys::dir::Dir;
 use homenode_trace::Event;
 use homenode_trace::check::check;
@@ -13,7 +14,6 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 const RECORDS: u64 = 40_000_000;
 
@@ -91,10 +91,10 @@ fn make(path: &Path) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Seconds that something takes.
+/// Seconds of processor time that something takes.
 fn timed<T>(what: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(T, f64), Box<dyn Error>> {
-    let start = Instant::now();
-    Ok((what()?, start.elapsed().as_secs_f64()))
+    let clock = ThreadClock::start();
+    Ok((what()?, clock.seconds()))
 }
 
 fn decode(path: &Path) -> Result<Vec<u64>, Box<dyn Error>> {

@@ -11,7 +11,7 @@
 //! let (file, out) = (dir.path().join("perf.data"), dir.path().join("x.hnt"));
 //! std::fs::write(&file, "a letter, and no recording at all").unwrap();
 //! let refused = homenode_import::import(&file, &out, false).unwrap_err();
-//! assert!(refused.to_string().contains("not a perf.data file"));
+//! assert!(refused.to_string().contains("perf.data file, and no other"));
 //! assert_eq!((refused.exit_status(), out.exists()), (3, false));
 //! assert!(homenode_import::formats::ALL.iter().any(|format| format.name == "perf.data"));
 //! ```
@@ -28,6 +28,8 @@ mod import;
 mod process_table;
 pub mod report;
 mod sampled;
+#[cfg(test)]
+mod testing;
 pub mod unpack;
 
 pub use dataset::ImportSummary;

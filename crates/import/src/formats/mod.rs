@@ -29,7 +29,7 @@ pub struct Look {
 
 homenode_base::registry! {
     /// All formats; the first that recognises a file reads it.
-    Format; drmemtrace, perf_data
+    Format; drmemtrace, lackey, perf_data
 }
 
 /// Bytes by which a format is recognised.
@@ -62,22 +62,8 @@ pub(crate) fn of(look: &Look) -> Result<&'static Format, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::ExactSink;
+    use crate::testing::Counter;
     use std::io::Cursor;
-
-    struct Nobody;
-    impl ImportSink for Nobody {
-        fn sample(&mut self, _: &homenode_sampling::RawSample) -> Result<(), ImportError> {
-            panic!("an empty file holds no sample")
-        }
-        fn notice(&mut self, _: &homenode_sampling::Notice) -> Result<(), ImportError> {
-            panic!("an empty file holds no notice")
-        }
-        fn name(&mut self, _: u32, _: &str, _: bool) {}
-        fn exact(&mut self) -> Result<&mut dyn ExactSink, ImportError> {
-            panic!("an empty file holds no reference")
-        }
-    }
 
     fn look(bytes: &[u8]) -> Look {
         Look { start: bytes.to_vec(), content: bytes.to_vec(), ..Look::default() }
@@ -93,10 +79,13 @@ mod tests {
             assert!(!(format.recognises)(&look(&[0; START_BYTES])) && !(format.recognises)(&look(b"")));
             assert!(!(format.recognises)(&Look { names: vec!["a".into(), "b".into()], ..Look::default() }));
             for bytes in [&[][..], &[0; 64], &[0xff; 4096]] {
-                let read = (format.read)(Input::File(&mut Cursor::new(bytes)), &mut Nobody);
+                let mut sink = Counter::default();
+                let read = (format.read)(Input::File(&mut Cursor::new(bytes)), &mut sink);
                 assert!(matches!(read, Err(ReadError::File(_))), "{}", format.name);
+                assert_eq!(sink, Counter::default(), "{} found something in nothing", format.name);
             }
-            assert!(matches!((format.read)(Input::Folder(&folder), &mut Nobody), Err(ReadError::File(_))));
+            let read = (format.read)(Input::Folder(&folder), &mut Counter::default());
+            assert!(matches!(read, Err(ReadError::File(_))), "{}", format.name);
         }
         assert!(of(&look(b"")).is_err_and(|why| why.contains("too short")));
         assert!(of(&look(&[0; START_BYTES])).is_err_and(|why| why.contains(ALL[0].name)));

@@ -10,7 +10,6 @@ use homenode_sampling::{Notice, RawSample};
 use homenode_sys::dir::Dir;
 use homenode_trace::Sampling;
 use homenode_trace::manifest::{Clock, Manifest};
-use std::io;
 use std::path::PathBuf;
 
 /// What an import came to.
@@ -68,7 +67,7 @@ impl Writer {
         if matches!(self.files, Files::None) {
             self.files = Files::Sampled(Box::new(Sampled::new(&self.root)?));
         }
-        if let Files::Sampled(files) = &mut self.files { Ok(files) } else { Err(mixed(&self.root)) }
+        if let Files::Sampled(files) = &mut self.files { Ok(files) } else { Err(mixed()) }
     }
 
     /// Completes the dataset.
@@ -107,8 +106,8 @@ impl Writer {
     }
 }
 
-fn mixed(root: &Dir) -> ImportError {
-    CaptureError::io("write", root.path())(io::Error::other("one recording has samples and exact references")).into()
+fn mixed() -> ImportError {
+    ImportError::Content("it has samples and exact references".to_owned())
 }
 
 /// What the file says of itself.
@@ -144,6 +143,6 @@ impl ImportSink for Writer {
         if matches!(self.files, Files::None) {
             self.files = Files::Exact(Box::new(Exact::new(&self.root)?));
         }
-        if let Files::Exact(files) = &mut self.files { Ok(&mut **files) } else { Err(mixed(&self.root)) }
+        if let Files::Exact(files) = &mut self.files { Ok(&mut **files) } else { Err(mixed()) }
     }
 }

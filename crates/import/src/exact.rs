@@ -141,9 +141,8 @@ impl ExactSink for Exact {
         }
         let thread = self.threads.len() as u32;
         if self.threads.len() == THREADS_MAX {
-            let too_many =
-                io::Error::other(format!("it has more than {THREADS_MAX} threads, each of which would have a file"));
-            return self.failed(Err(too_many));
+            let why = format!("it has more than {THREADS_MAX} threads, each of which would have a file");
+            return Err(ImportError::Content(why));
         }
         let fresh = self.processes.len() as u32;
         let process = *self.by_pid.entry(pid).or_insert(fresh);

@@ -29,7 +29,7 @@ pub fn read(
     };
     let format = look.and_then(|look| formats::of(&look)).map_err(refuse)?;
     let report = (format.read)(input, sink).map_err(|e| match e {
-        ReadError::File(why) => refuse(why),
+        ReadError::File(why) | ReadError::Sink(ImportError::Content(why)) => refuse(why),
         ReadError::Sink(e) => e,
     })?;
     Ok((format.name, report))

@@ -201,6 +201,20 @@ fn damage_and_what_is_not_read_is_refused_with_the_reason() {
 }
 
 #[test]
+fn more_threads_than_a_dataset_has_files_are_refused_and_many_are_not() {
+    let threads = |n: u64| {
+        let file = TestFile::headed(7, 0);
+        (1..=n)
+            .chain(1..=n)
+            .fold(file, |file, tid| file.thread(tid, 100).instruction(0x40_1000).load(tid << 12))
+            .footed()
+    };
+    assert!(refused(&threads(65_537)).contains("more than 65536 threads"));
+    let found = imported_bytes(&threads(300)).unwrap();
+    assert_eq!((found.summary.threads, found.summary.references, found.refs(299).len()), (300, 600, 2));
+}
+
+#[test]
 fn a_folder_is_refused_with_the_file_that_is_at_fault() {
     let says = |dir: &tempfile::TempDir, why: &str| {
         let said = imported(dir.path()).err().expect("a bad folder was imported").to_string();

@@ -13,6 +13,9 @@ pub enum ImportError {
         /// Reason why the file cannot be imported, in words.
         why: String,
     },
+    /// What is in the file cannot be a dataset; [`crate::read`] says of which file.
+    #[error("{0}")]
+    Content(String),
     /// The dataset cannot be written, or something is in its way.
     #[error(transparent)]
     Dataset(#[from] CaptureError),
@@ -22,7 +25,7 @@ impl ImportError {
     /// Exit status of the command line: 1 the work failed, 2 usage, 3 bad input.
     pub fn exit_status(&self) -> u8 {
         match self {
-            ImportError::File { .. } => 3,
+            ImportError::File { .. } | ImportError::Content(_) => 3,
             ImportError::Dataset(e) => e.exit_status(),
         }
     }

@@ -11,23 +11,28 @@
 //! let (file, out) = (dir.path().join("perf.data"), dir.path().join("x.hnt"));
 //! std::fs::write(&file, "a letter, and no recording at all").unwrap();
 //! let refused = homenode_import::import(&file, &out, false).unwrap_err();
-//! assert!(refused.to_string().contains("not a perf.data file"));
+//! assert!(refused.to_string().contains("perf.data file, and no other"));
 //! assert_eq!((refused.exit_status(), out.exists()), (3, false));
 //! assert!(homenode_import::formats::ALL.iter().any(|format| format.name == "perf.data"));
 //! ```
 //!
-//! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `process_table` (who and what is mapped), `dataset`
-//! (the files), [`import()`].
+//! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `unpack` (gzip, lz4 and zip), `process_table` (who and what
+//! is mapped), `sampled` and `exact` (the files), `dataset`, [`import()`].
 #![forbid(unsafe_code)]
 
 mod dataset;
 mod error;
+mod exact;
 pub mod formats;
 mod import;
 mod process_table;
 pub mod report;
+mod sampled;
+#[cfg(test)]
+mod testing;
+pub mod unpack;
 
 pub use dataset::ImportSummary;
 pub use error::ImportError;
 pub use import::{import, read};
-pub use report::{ImportSink, Source};
+pub use report::{Batch, ExactSink, ImportSink, Input, Source};

@@ -1,6 +1,6 @@
 //! Files made byte by byte and what becomes of them.
 use super::testfile::{TestFile, attr, padded, pair, text, words};
-use crate::report::{FileReport, ImportSink};
+use crate::report::{ExactSink, FileReport, ImportSink, Input};
 use crate::{ImportError, import, read};
 use homenode_capture::{CaptureError, DirStore};
 use homenode_sampling::{Notice, RawSample};
@@ -36,6 +36,9 @@ impl ImportSink for Seen {
     }
     fn name(&mut self, pid: u32, name: &str, exec: bool) {
         self.names.push((pid, name.to_owned(), exec));
+    }
+    fn exact(&mut self) -> Result<&mut dyn ExactSink, ImportError> {
+        panic!("samples are no exact references")
     }
 }
 
@@ -84,7 +87,8 @@ fn names() -> TestFile {
 
 fn seen(bytes: &[u8]) -> Result<(Seen, FileReport), String> {
     let mut sink = Seen::default();
-    let (_, report) = read(Path::new("x"), &mut Bytes::new(bytes), &mut sink).map_err(|e| e.to_string())?;
+    let (_, report) =
+        read(Path::new("x"), Input::File(&mut Bytes::new(bytes)), &mut sink).map_err(|e| e.to_string())?;
     Ok((sink, report))
 }
 
@@ -154,7 +158,7 @@ fn what_is_no_evidence_is_refused_with_the_reason() {
     assert!(say(&plain.clone().add(68, 0, &[]).file()).contains("no samples"));
     assert!(say(&plain.file()).contains("killed before"));
     assert!(say(&plain.clone().add(81, 0, &[0; 8]).file()).contains("perf inject"));
-    assert!(say(b"").contains("too short") && say(b"\x7fELF............").contains("not a perf.data"));
+    assert!(say(b"").contains("too short") && say(b"\x7fELF............").contains("perf.data file, and no other"));
     assert!(say(b"2ELIFREP\0\0\0\0\0\0\0\x10").contains("byte order"));
     let mixed = plain.event(attr(1, 1, 1000, 0x1f, 0), &[5]).add(9, 2, &words(&[0; 5]));
     assert!(say(&mixed.file()).contains("which is which"));

@@ -48,6 +48,4 @@ pub struct FileFacts {
     pub cpus: u32,
     /// Command line of `perf`.
     pub command: Vec<String>,
-    /// Whether records are compressed.
-    pub compressed: bool,
 }

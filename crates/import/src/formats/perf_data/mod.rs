@@ -1,7 +1,7 @@
 //! `perf.data` as `perf record`, `perf mem` and `perf c2c` write it.
 //!
 //! Reading order: `container` (header, events, where the records are), `features` (facts about the recorded machine),
-//! `stream` (records one at a time), `queue` (back into order of time), `decoding` (records to samples), `rebuild`
+//! `stream` (records one at a time), `packed` (records in compressed ones), `queue` (back into order of time), `decoding` (records to samples), `rebuild`
 //! (addresses where samples have none but registers), `spe` (samples as packets).
 //!
 //! No library is used for the container: the one that exists (linux-perf-data) allocates whatever length a file claims and
@@ -10,6 +10,7 @@ mod container;
 mod decoding;
 mod event;
 mod features;
+mod packed;
 mod queue;
 mod rebuild;
 mod spe;

@@ -1,18 +1,16 @@
 //! The dataset of an import.
 use crate::error::ImportError;
-use crate::process_table::ProcessTable;
-use crate::report::{FileReport, ImportSink};
+use crate::exact::Exact;
+use crate::report::{ExactSink, FileReport, ImportSink};
+use crate::sampled::Sampled;
 use homenode_capture::manifest::bare_manifest;
-use homenode_capture::sampled::writer::{self, Stamped};
 use homenode_capture::{CaptureError, DirStore};
 use homenode_sampling::perf::Counts;
 use homenode_sampling::{Notice, RawSample};
 use homenode_sys::dir::Dir;
-use homenode_trace::framing::Codec;
+use homenode_trace::Sampling;
 use homenode_trace::manifest::{Clock, Manifest};
-use homenode_trace::symbols::{Site, Symbols};
-use homenode_trace::{EventKind, Sample, Sampling};
-use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 
 /// What an import came to.
@@ -20,140 +18,132 @@ use std::path::PathBuf;
 pub struct ImportSummary {
     /// The dataset.
     pub path: PathBuf,
-    /// Samples in it.
+    /// Name of the format.
+    pub format: &'static str,
+    /// Samples in it; 0 for an exact recording.
     pub samples: u64,
+    /// References in it; 0 for samples.
+    pub references: u64,
     /// Events in it.
     pub events: u64,
-    /// Threads with samples.
+    /// Threads in it.
     pub threads: u32,
-    /// Processes with samples.
+    /// Processes in it.
     pub processes: u32,
     /// Bytes of the dataset.
     pub bytes: u64,
     /// How the recording was sampled.
     pub sampling: Sampling,
-    /// What was seen and dropped.
+    /// What was seen and dropped of samples.
     pub counts: Counts,
+    /// What was counted in the file of an exact recording.
+    pub counted: Vec<(&'static str, u64)>,
+    /// Whether what orders its threads was recorded.
+    pub synchronised: bool,
     /// What a reader should know, in sentences.
     pub notes: Vec<String>,
 }
 
-/// Samples of one thread that wait before a frame is written.
-const HELD_MAX: usize = 8192;
-/// Events that wait before a chunk is written.
-const EVENTS_HELD: usize = 4096;
-
-/// Takes samples and notices and writes files.
+/// Takes what a format delivers; what comes first decides which files are written.
 #[derive(Debug)]
 pub(super) struct Writer {
     root: Dir,
-    process_table: ProcessTable,
-    files: writer::Writer,
-    sites: BTreeSet<(u32, u64)>,
-    /// Samples since it was last looked whether a thread has enough of them.
-    unlooked: usize,
+    files: Files,
+}
+
+#[derive(Debug)]
+enum Files {
+    None,
+    Sampled(Box<Sampled>),
+    Exact(Box<Exact>),
 }
 
 impl Writer {
-    /// Starts the files of a dataset directory just created.
-    pub(super) fn new(root: &Dir) -> Result<Writer, ImportError> {
-        let files = writer::Writer::new(root, Codec::Zstd);
-        let files = files.map_err(CaptureError::io("write events.bin in", root.path()))?;
-        Ok(Writer {
-            root: root.clone(),
-            process_table: ProcessTable::default(),
-            files,
-            sites: BTreeSet::new(),
-            unlooked: 0,
-        })
+    /// A writer into a dataset directory just created.
+    pub(super) fn new(root: &Dir) -> Writer {
+        Writer { root: root.clone(), files: Files::None }
     }
 
-    /// Events of a thread, behind all of its samples so far; none after its exit.
-    fn say(&mut self, thread: u32, stamp: u64, kinds: Vec<EventKind>) -> Result<(), ImportError> {
-        for kind in kinds {
-            if !self.files.is_exited(thread) {
-                self.files.event(thread, u64::MAX, stamp, kind);
-            }
+    fn sampled(&mut self) -> Result<&mut Sampled, ImportError> {
+        if matches!(self.files, Files::None) {
+            self.files = Files::Sampled(Box::new(Sampled::new(&self.root)?));
         }
-        if self.files.events_waiting() >= EVENTS_HELD { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), ImportError> {
-        Ok(self.files.flush().map_err(CaptureError::io("write", self.root.path()))?)
+        if let Files::Sampled(files) = &mut self.files { Ok(files) } else { Err(mixed(&self.root)) }
     }
 
     /// Completes the dataset.
-    pub(super) fn finish(mut self, format: &str, report: FileReport) -> Result<ImportSummary, ImportError> {
-        self.flush()?;
-        let samples = self.files.samples;
-        let mut sampling = report.sampling;
-        sampling.period = self.files.weight.checked_div(samples).unwrap_or(0);
-        let symbols = self.symbols();
-        let mut manifest = Manifest {
-            complete: true,
-            backend: format.to_owned(),
-            command: report.facts.command,
-            clock: if report.timed { Clock::Ns } else { Clock::Logical },
-            host_cpus: report.facts.cpus,
-            host: format!("Linux {} {}, {}", report.facts.kernel, report.facts.arch, report.facts.processor),
-            processes: std::mem::take(&mut self.process_table.processes),
-            threads: std::mem::take(&mut self.process_table.rows),
-            synchronised: false,
-            ..bare_manifest()
+    pub(super) fn finish(self, format: &'static str, mut report: FileReport) -> Result<ImportSummary, ImportError> {
+        let manifest = manifest(format, &mut report);
+        let (mut samples, mut references) = (0, 0);
+        let manifest = match self.files {
+            Files::Sampled(files) => {
+                let (manifest, count) = files.finish(manifest, &mut report)?;
+                samples = count;
+                manifest
+            }
+            Files::Exact(files) => {
+                let (manifest, count) = files.finish(manifest, &report.exact)?;
+                references = count;
+                manifest
+            }
+            Files::None => Exact::new(&self.root)?.finish(manifest, &report.exact)?.0,
         };
-        manifest.blind.notes = report.notes.clone();
-        manifest.blind.dropped = self.files.after_exit;
-        manifest.mark_sampled(sampling.clone());
-        let written = self.files.finish(&symbols, manifest);
-        let manifest = written.map_err(CaptureError::io("write", self.root.path()))?;
         let bytes = DirStore::of(&self.root).bytes().map_err(CaptureError::io("read", self.root.path()))?;
         Ok(ImportSummary {
             path: self.root.path().to_owned(),
+            format,
             samples,
+            references,
             events: manifest.threads.iter().map(|t| t.events).sum(),
             threads: manifest.threads.len() as u32,
             processes: manifest.processes.len() as u32,
             bytes,
-            sampling,
+            sampling: report.sampling,
             counts: report.counts,
+            counted: report.exact.counted,
+            synchronised: manifest.synchronised,
             notes: report.notes,
         })
     }
+}
 
-    /// Sites by module and offset. Names are not looked up: the files of the recorded machine may be others than those here.
-    fn symbols(&self) -> Symbols {
-        let site = |&(process, pc): &(u32, u64)| {
-            let (module, offset) = self.process_table.place(process, pc).unwrap_or_default();
-            Site { process, pc, module: module.to_owned(), offset, ..Site::default() }
-        };
-        let notes = vec!["code locations are modules and offsets: imports do not look up names".to_owned()];
-        Symbols { sites: self.sites.iter().map(site).collect(), notes, ..Symbols::default() }
-    }
+fn mixed(root: &Dir) -> ImportError {
+    CaptureError::io("write", root.path())(io::Error::other("one recording has samples and exact references")).into()
+}
+
+/// What the file says of itself.
+fn manifest(format: &str, report: &mut FileReport) -> Manifest {
+    let facts = std::mem::take(&mut report.facts);
+    let mut manifest = Manifest {
+        backend: format.to_owned(),
+        command: facts.command,
+        clock: if report.timed { Clock::Ns } else { Clock::Logical },
+        host_cpus: facts.cpus,
+        host: format!("Linux {} {}, {}", facts.kernel, facts.arch, facts.processor),
+        synchronised: false,
+        ..bare_manifest()
+    };
+    manifest.blind.notes = report.notes.clone();
+    manifest
 }
 
 impl ImportSink for Writer {
-    fn sample(&mut self, s: &RawSample) -> Result<(), ImportError> {
-        let found = self.process_table.thread(s.pid, s.tid);
-        self.say(found.thread, s.time_ns, found.begin)?;
-        let cpu = s.cpu.and_then(|c| u16::try_from(c).ok());
-        let sample = Sample { weight: s.weight, latency_cycles: s.latency_cycles, source: s.source, cpu };
-        let (ticks, addr, size, op, ip) = (s.time_ns, s.addr, s.size, s.op, s.ip);
-        self.files.sample(found.thread, Stamped { ticks, addr, size, op, ip, sample });
-        self.sites.insert((self.process_table.rows[found.thread as usize].process, s.ip));
-        self.unlooked += 1;
-        if self.unlooked < HELD_MAX {
-            return Ok(());
-        }
-        self.unlooked = 0;
-        Ok(self.files.flush_samples(HELD_MAX).map_err(CaptureError::io("write frames in", self.root.path()))?)
+    fn sample(&mut self, sample: &RawSample) -> Result<(), ImportError> {
+        self.sampled()?.sample(sample)
     }
     fn notice(&mut self, notice: &Notice) -> Result<(), ImportError> {
-        match self.process_table.notice(notice) {
-            Some((thread, kinds)) => self.say(thread, 0, kinds),
-            None => Ok(()),
-        }
+        self.sampled()?.notice(notice)
     }
     fn name(&mut self, pid: u32, name: &str, exec: bool) {
-        self.process_table.name(pid, name, exec);
+        // What cannot be written cannot be with the first sample either, and is said then.
+        if let Ok(files) = self.sampled() {
+            files.name(pid, name, exec);
+        }
+    }
+    fn exact(&mut self) -> Result<&mut dyn ExactSink, ImportError> {
+        if matches!(self.files, Files::None) {
+            self.files = Files::Exact(Box::new(Exact::new(&self.root)?));
+        }
+        if let Files::Exact(files) = &mut self.files { Ok(&mut **files) } else { Err(mixed(&self.root)) }
     }
 }

@@ -1,44 +1,66 @@
-//! Importing a file.
+//! Importing a file or a folder.
 use crate::dataset::{ImportSummary, Writer};
 use crate::error::ImportError;
-use crate::formats::{self, ReadError, START_BYTES};
-use crate::report::{FileReport, ImportSink, Source};
+use crate::formats::{self, Look, ReadError, START_BYTES};
+use crate::report::{FileReport, ImportSink, Input, Source};
+use crate::unpack;
 use homenode_capture::store::NewDataset;
 use homenode_sys::dir::Dir;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, SeekFrom};
 use std::path::Path;
 
-/// Reads a file, called `path`, from the beginning of `source`; its first bytes say which format it is of. Also says which.
+/// Reads what is called `path`, a file from the beginning; its first bytes, or the names in it, say which format it is of. Also
+/// says which.
 ///
 /// # Errors
 /// [`ImportError::File`] for a file that is damaged, of a kind not supported, or without data addresses; and what the
 /// sink says.
 pub fn read(
     path: &Path,
-    source: &mut dyn Source,
+    mut input: Input<'_>,
     sink: &mut dyn ImportSink,
 ) -> Result<(&'static str, FileReport), ImportError> {
     let refuse = |why: String| ImportError::File { path: path.to_owned(), why };
-    let mut start = Vec::new();
-    let begun = (&mut *source).take(START_BYTES as u64).read_to_end(&mut start);
-    begun.and_then(|_| source.seek(SeekFrom::Start(0))).map_err(|e| refuse(e.to_string()))?;
-    let format = formats::of(&start).map_err(refuse)?;
-    let report = (format.read)(source, sink).map_err(|e| match e {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let look = match &mut input {
+        Input::File(source) => look(*source, name),
+        Input::Folder(dir) => names(dir).map(|names| Look { name, names, ..Look::default() }),
+    };
+    let format = look.and_then(|look| formats::of(&look)).map_err(refuse)?;
+    let report = (format.read)(input, sink).map_err(|e| match e {
         ReadError::File(why) => refuse(why),
         ReadError::Sink(e) => e,
     })?;
     Ok((format.name, report))
 }
 
-/// Makes a dataset at `out` of the file at `file`. It grows beside `out` under a hidden name, so that a refused file leaves
-/// nothing behind and what stood there stays.
+/// How a file begins, which is then at its beginning again.
+fn look(source: &mut dyn Source, name: String) -> Result<Look, String> {
+    let words = |e: std::io::Error| e.to_string();
+    let mut start = Vec::new();
+    (&mut *source).take(START_BYTES as u64).read_to_end(&mut start).map_err(words)?;
+    source.seek(SeekFrom::Start(0)).map_err(words)?;
+    let content = unpack::start(source, START_BYTES)?;
+    source.seek(SeekFrom::Start(0)).map_err(words)?;
+    Ok(Look { name, start, content, names: Vec::new() })
+}
+
+/// Names in a folder, sorted.
+fn names(dir: &Dir) -> Result<Vec<String>, String> {
+    let mut names = dir.names().map_err(|e| e.to_string())?;
+    names.sort();
+    if names.is_empty() { Err("it is an empty folder".to_owned()) } else { Ok(names) }
+}
+
+/// Makes a dataset at `out` of the file or folder at `path`. It grows beside `out` under a hidden name, so that a refused file
+/// leaves nothing behind and what stood there stays.
 ///
 /// # Errors
 /// As [`read`]; [`homenode_capture::CaptureError::OutputExists`] and the like; what writing meets.
-pub fn import(file: &Path, out: &Path, force: bool) -> Result<ImportSummary, ImportError> {
+pub fn import(path: &Path, out: &Path, force: bool) -> Result<ImportSummary, ImportError> {
     let new = NewDataset::hidden(out, force, "import")?;
-    let done = fill(file, &new.dir).and_then(|summary| {
+    let done = fill(path, &new.dir).and_then(|summary| {
         new.settle()?;
         Ok(ImportSummary { path: out.to_owned(), ..summary })
     });
@@ -48,14 +70,18 @@ pub fn import(file: &Path, out: &Path, force: bool) -> Result<ImportSummary, Imp
     done
 }
 
-fn fill(file: &Path, root: &Dir) -> Result<ImportSummary, ImportError> {
+fn fill(path: &Path, root: &Dir) -> Result<ImportSummary, ImportError> {
     // What was given to import is at fault, as with a file of the wrong kind.
-    let refuse = |why: String| ImportError::File { path: file.to_owned(), why };
-    let mut opened = File::open(file).map_err(|e| refuse(e.to_string()))?;
-    if !opened.metadata().is_ok_and(|m| m.is_file()) {
-        return Err(refuse("it is not a regular file".to_owned()));
-    }
-    let mut writer = Writer::new(root)?;
-    let (format, report) = read(file, &mut opened, &mut writer)?;
+    let refuse = |why: String| ImportError::File { path: path.to_owned(), why };
+    let system = |e: std::io::Error| refuse(e.to_string());
+    let kind = fs::metadata(path).map_err(system)?;
+    let mut writer = Writer::new(root);
+    let (format, report) = if kind.is_dir() {
+        read(path, Input::Folder(&Dir::open(path).map_err(system)?), &mut writer)?
+    } else if kind.is_file() {
+        read(path, Input::File(&mut File::open(path).map_err(system)?), &mut writer)?
+    } else {
+        return Err(refuse("it is neither a regular file nor a folder".to_owned()));
+    };
     writer.finish(format, report)
 }

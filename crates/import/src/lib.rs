@@ -16,18 +16,21 @@
 //! assert!(homenode_import::formats::ALL.iter().any(|format| format.name == "perf.data"));
 //! ```
 //!
-//! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `process_table` (who and what is mapped), `dataset`
-//! (the files), [`import()`].
+//! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `unpack` (gzip, lz4 and zip), `process_table` (who and what
+//! is mapped), `sampled` and `exact` (the files), `dataset`, [`import()`].
 #![forbid(unsafe_code)]
 
 mod dataset;
 mod error;
+mod exact;
 pub mod formats;
 mod import;
 mod process_table;
 pub mod report;
+mod sampled;
+pub mod unpack;
 
 pub use dataset::ImportSummary;
 pub use error::ImportError;
 pub use import::{import, read};
-pub use report::{ImportSink, Source};
+pub use report::{Batch, ExactSink, ImportSink, Input, Source};

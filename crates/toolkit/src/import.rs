@@ -4,6 +4,7 @@ use homenode_import::{ImportError, ImportSummary};
 use homenode_report::units;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Identifier of these documents, described by `docs/schema/import.json`.
@@ -17,15 +18,19 @@ pub struct ImportDoc {
     pub schema: &'static str,
     /// The new dataset.
     pub dataset: String,
-    /// The imported file.
+    /// The imported file or folder.
     pub file: String,
-    /// Samples in the dataset.
+    /// Its format (`homenode list formats`).
+    pub format: &'static str,
+    /// Samples in the dataset; 0 for an exact recording.
     pub samples: u64,
+    /// References in the dataset; 0 for samples.
+    pub references: u64,
     /// Events in the dataset.
     pub events: u64,
-    /// Threads with samples.
+    /// Threads in the dataset.
     pub threads: u32,
-    /// Processes with samples.
+    /// Processes in the dataset.
     pub processes: u32,
     /// Bytes of the dataset.
     pub bytes: u64,
@@ -39,11 +44,15 @@ pub struct ImportDoc {
     pub kernel: u64,
     /// Samples that were lost while recording.
     pub lost: u64,
+    /// What was counted in the file of an exact recording: `instructions`, `loads`, `stores` and so on; empty for samples.
+    pub counted: BTreeMap<&'static str, u64>,
+    /// Whether what orders its threads was recorded.
+    pub synchronised: bool,
     /// What a reader should know, in sentences.
     pub warnings: Vec<String>,
 }
 
-/// Makes the dataset `out` of one perf.data file; `force` replaces a dataset that is there.
+/// Makes the dataset `out` of one file or folder; `force` replaces a dataset that is there.
 ///
 /// # Errors
 /// Usage for any number of files but one and for an output in the way; input for a file that is damaged, of another format or
@@ -51,7 +60,7 @@ pub struct ImportDoc {
 pub fn import(files: &[PathBuf], out: &Path, force: bool) -> Result<ImportDoc, Failure> {
     let [file] = files else {
         return Err(Failure::usage(format!(
-            "{} files given; an import takes one perf.data file (other formats are not supported yet)",
+            "{} files given; an import takes one file, or the folder of a trace with several",
             files.len()
         )));
     };
@@ -64,7 +73,9 @@ fn document(file: &Path, s: ImportSummary) -> ImportDoc {
         schema: SCHEMA,
         dataset: s.path.display().to_string(),
         file: file.display().to_string(),
+        format: s.format,
         samples: s.samples,
+        references: s.references,
         events: s.events,
         threads: s.threads,
         processes: s.processes,
@@ -74,6 +85,8 @@ fn document(file: &Path, s: ImportSummary) -> ImportDoc {
         unaddressed: s.counts.unaddressed,
         kernel: s.counts.kernel,
         lost: s.counts.lost,
+        counted: s.counted.into_iter().collect(),
+        synchronised: s.synchronised,
         warnings: s.notes,
     }
 }
@@ -83,17 +96,20 @@ impl ImportDoc {
     pub fn to_json(&self) -> String {
         json_line(self)
     }
-    /// One line for people.
+    /// What came in, and the command that comes next.
     pub fn to_text(&self) -> String {
-        format!(
-            "{}: {} of {} samples of {} thread(s), {} bytes\n{}",
-            self.dataset,
-            units::integer(self.samples),
-            units::integer(self.seen),
-            self.threads,
-            units::integer(self.bytes),
-            homenode_command::output::next(&self.dataset, self.samples)
-        )
+        let held = match self.samples {
+            0 => format!("{} references", units::integer(self.references)),
+            samples => format!("{} of {} samples", units::integer(samples), units::integer(self.seen)),
+        };
+        let mut text =
+            format!("{}: {held} of {} thread(s), {} bytes\n", self.dataset, self.threads, units::integer(self.bytes));
+        let counted: Vec<String> =
+            self.counted.iter().map(|(what, n)| format!("{} {what}", units::integer(*n))).collect();
+        if !counted.is_empty() {
+            text += &format!("the {} file counts {}\n", self.format, counted.join(", "));
+        }
+        text + &homenode_command::output::next(&self.dataset, self.samples + self.references)
     }
 }
 

@@ -360,7 +360,14 @@ impl Reading<'_> {
             elapsed_ns: self.between_ns.filter(|_| self.timed).map_or(0, |(first, last)| last - first),
             ..homenode_trace::Sampling::default()
         };
-        FileReport { sampling, counts, facts: self.header.facts, timed: self.timed, notes: self.notes }
+        FileReport {
+            sampling,
+            counts,
+            facts: self.header.facts,
+            timed: self.timed,
+            notes: self.notes,
+            ..FileReport::default()
+        }
     }
 }
 

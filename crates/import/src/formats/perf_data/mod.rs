@@ -21,21 +21,22 @@ mod testfile;
 mod tests;
 
 use super::{Format, ReadError};
-use crate::report::{FileReport, ImportSink, Source};
+use crate::report::{FileReport, ImportSink, Input};
 use homenode_sampling::perf::Counts;
 use std::io::BufReader;
 
 pub(crate) static SPEC: Format = Format {
     name: "perf.data",
     summary: "`perf record -d`, `perf mem record` and `perf c2c record`: samples of memory accesses, Arm SPE included",
-    recognises: container::recognises,
+    recognises: |look| container::recognises(&look.start),
     read,
 };
 
 /// Bytes of the file read at once.
 const BUFFER: usize = 1 << 20;
 
-fn read(source: &mut dyn Source, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
+fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
+    let source = input.file().map_err(ReadError::File)?;
     let (header, reader) = container::open(BufReader::with_capacity(BUFFER, source)).map_err(ReadError::File)?;
     let mut report = decoding::run(header, reader, sink)?;
     evidence(&report.counts).map_err(ReadError::File)?;

@@ -1,6 +1,6 @@
 //! Files made byte by byte and what becomes of them.
 use super::testfile::{TestFile, attr, padded, pair, text, words};
-use crate::report::{FileReport, ImportSink};
+use crate::report::{ExactSink, FileReport, ImportSink, Input};
 use crate::{ImportError, import, read};
 use homenode_capture::{CaptureError, DirStore};
 use homenode_sampling::{Notice, RawSample};
@@ -36,6 +36,9 @@ impl ImportSink for Seen {
     }
     fn name(&mut self, pid: u32, name: &str, exec: bool) {
         self.names.push((pid, name.to_owned(), exec));
+    }
+    fn exact(&mut self) -> Result<&mut dyn ExactSink, ImportError> {
+        panic!("samples are no exact references")
     }
 }
 
@@ -84,7 +87,8 @@ fn names() -> TestFile {
 
 fn seen(bytes: &[u8]) -> Result<(Seen, FileReport), String> {
     let mut sink = Seen::default();
-    let (_, report) = read(Path::new("x"), &mut Bytes::new(bytes), &mut sink).map_err(|e| e.to_string())?;
+    let (_, report) =
+        read(Path::new("x"), Input::File(&mut Bytes::new(bytes)), &mut sink).map_err(|e| e.to_string())?;
     Ok((sink, report))
 }
 

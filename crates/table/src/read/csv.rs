@@ -137,12 +137,12 @@ impl<R: BufRead> Lines<R> {
             }
             self.text.consume(used);
             read += used;
-            if whole {
-                return Ok(Some(begin));
-            }
             if read > LINE_MAX || self.ends.len() > COLUMNS_MAX {
                 let why = format!("it is longer than {LINE_MAX} bytes, or has more than {COLUMNS_MAX} cells");
                 return Err(told(begin, &why));
+            }
+            if whole {
+                return Ok(Some(begin));
             }
         }
     }

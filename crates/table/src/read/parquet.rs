@@ -89,7 +89,8 @@ struct Column {
 impl Groups {
     pub(super) fn open(file: Contents) -> Result<Groups, ReadError> {
         let (open, places) = Default::default();
-        Ok(Groups { file: SerializedFileReader::new(file)?, group: 0, open, places })
+        let file = guarded(|| Ok(SerializedFileReader::new(file)?))?;
+        Ok(Groups { file, group: 0, open, places })
     }
 
     /// Names of all columns; those within others have points in them.
@@ -112,6 +113,10 @@ impl Groups {
 
     /// Reads up to [`BATCH_ROWS`] rows of one group.
     pub(super) fn batch(&mut self, batch: &mut Batch, asked: &[Asked], words: &mut Words) -> Result<(), ReadError> {
+        guarded(|| self.rows(batch, asked, words))
+    }
+
+    fn rows(&mut self, batch: &mut Batch, asked: &[Asked], words: &mut Words) -> Result<(), ReadError> {
         loop {
             if self.open.is_empty() && !self.next_group()? {
                 return Ok(());
@@ -162,6 +167,13 @@ impl Groups {
         }
         Ok(true)
     }
+}
+
+/// The result of something that reads Parquet. The library indexes past the end of pages whose counts are wrong, and panics: such a
+/// file is damaged like others, and nothing of what read it is used again.
+fn guarded<V>(read: impl FnOnce() -> Result<V, ReadError>) -> Result<V, ReadError> {
+    let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    read.unwrap_or_else(|_| Err(ReadError::new("it is damaged: its pages contradict their headers")))
 }
 
 /// Whether a column can be what is asked for.

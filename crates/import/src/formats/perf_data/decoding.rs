@@ -78,8 +78,13 @@ struct Reading<'s> {
     notes: Vec<String>,
 }
 
-/// Reads all records.
-pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
+/// Reads all records: those behind the header, and those of files without one.
+pub(super) fn run<R: Read, P: Read>(
+    header: Header,
+    reader: R,
+    parts: &mut dyn Iterator<Item = Result<P, ReadError>>,
+    sink: &mut dyn ImportSink,
+) -> Result<FileReport, ReadError> {
     let stream = Stream::new(reader, header.data_bytes);
     let mut reading = Reading {
         header,
@@ -101,6 +106,9 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
     };
     reading.describe().map_err(ReadError::File)?;
     reading.stream(stream)?;
+    for part in parts {
+        reading.stream(Stream::new(part?, None))?;
+    }
     let rest = reading.queue.rest();
     reading.give(rest)?;
     Ok(reading.report())

@@ -71,6 +71,18 @@ impl TestFile {
         self
     }
 
+    /// The first `records` records, and the others.
+    pub(crate) fn split(&self, records: usize) -> (TestFile, TestFile) {
+        let size = |at: usize| usize::from(u16::from_le_bytes([self.data[at + 6], self.data[at + 7]]));
+        let at = (0..records).fold(0, |at, _| at + size(at));
+        let (first, rest) = self.data.split_at(at);
+        (TestFile { data: first.to_vec(), ..self.clone() }, TestFile { data: rest.to_vec(), ..self.clone() })
+    }
+    /// The bytes of the records.
+    pub(crate) fn records(&self) -> &[u8] {
+        &self.data
+    }
+
     /// The same with the bytes of all records compressed as one stream, cut after every `bytes` bytes of it into records, with a
     /// length of their own if `padded`. Records of this file may lie over the cuts.
     pub(crate) fn packed(&self, bytes: usize, padded: bool) -> TestFile {

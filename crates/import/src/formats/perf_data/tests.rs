@@ -1,7 +1,7 @@
 //! Files made byte by byte and what becomes of them.
 use super::testfile::{TestFile, attr, padded, pair, text, words};
 use crate::report::{ExactSink, FileReport, ImportSink, Input};
-use crate::{ImportError, import, read};
+use crate::{ImportError, ImportSummary, import, read};
 use homenode_capture::{CaptureError, DirStore};
 use homenode_sampling::{Notice, RawSample};
 use homenode_symbols::Modules;
@@ -303,6 +303,35 @@ fn compressed_records_say_the_same_wherever_they_are_cut() {
             }
         }
     }
+}
+
+#[test]
+fn a_folder_of_files_says_the_same_as_one_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join("f").join(name), bytes).unwrap();
+    let imported = || {
+        let out = dir.path().join("x.hnt");
+        import(&dir.path().join("f"), &out, true).map_err(|e| e.to_string())
+    };
+    std::fs::create_dir(dir.path().join("f")).unwrap();
+    std::fs::write(dir.path().join("one"), names().file()).unwrap();
+    let one = import(&dir.path().join("one"), &dir.path().join("one.hnt"), false).unwrap();
+    let whole = names();
+    // A name and a mapping with the header, everything else in two files, of which the second is compressed.
+    let (first, rest) = whole.split(2);
+    let (second, third) = rest.split(4);
+    write("data", &first.file());
+    write("data.0", second.records());
+    write("data.1", third.packed(50, false).records());
+    let folder = imported().unwrap();
+    let facts = |s: &ImportSummary| (s.samples, s.threads, s.processes, s.counts, s.notes.clone());
+    assert_eq!(facts(&folder), facts(&one));
+    std::fs::rename(dir.path().join("f/data.0"), dir.path().join("f/data.7")).unwrap();
+    assert!(imported().unwrap().notes.iter().any(|n| n.contains("data.0 is not there")));
+    std::fs::create_dir(dir.path().join("f/data.9")).unwrap();
+    assert!(imported().unwrap_err().contains("data.9"));
+    std::fs::remove_file(dir.path().join("f/data")).unwrap();
+    assert!(imported().unwrap_err().contains("not a"));
 }
 
 #[test]

@@ -59,6 +59,15 @@ pub fn file() -> Vec<u8> {
     with_records(&records())
 }
 
+/// A perf.data file with compressed records: a zstd stream of one block that is not compressed.
+pub fn packed_file() -> Vec<u8> {
+    let records = records();
+    let block = (1 | (records.len() as u32) << 3).to_le_bytes();
+    let stream = [&[0x28, 0xb5, 0x2f, 0xfd, 0, 0x48][..], &block[..3], &records].concat();
+    let (first, last) = stream.split_at(stream.len() / 2);
+    with_records(&[record(81, first), record(83, &[words(&[last.len() as u64]), last.to_vec()].concat())].concat())
+}
+
 fn with_records(data: &[u8]) -> Vec<u8> {
     let attr = attribute(SAMPLE_TYPE);
     let attrs_at = 104 + 8;

@@ -69,6 +69,7 @@ impl Exact {
         manifest.complete = report.missing.is_empty();
         manifest.ended = report.missing.clone();
         manifest.synchronised = report.synchronised;
+        manifest.in_order = report.in_order;
         manifest.blind.dropped = report.dropped;
         manifest.processes = std::mem::take(&mut self.processes);
         manifest.threads = std::mem::take(&mut self.threads);

@@ -6,12 +6,32 @@ use homenode_sys::dir::Dir;
 use homenode_trace::frame::RawRef;
 use homenode_trace::symbols::{Global, Site};
 use homenode_trace::{Event, Sampling};
-use std::io::{Read, Seek};
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek};
 
 /// A file to read.
-pub trait Source: Read + Seek {}
+pub trait Source: Read + Seek {
+    /// The file itself, for libraries that read from several places of it; `None` for bytes in memory.
+    fn handle(&self) -> Option<io::Result<File>>;
+}
 
-impl<R: Read + Seek> Source for R {}
+impl Source for File {
+    fn handle(&self) -> Option<io::Result<File>> {
+        Some(self.try_clone())
+    }
+}
+
+impl<B: AsRef<[u8]>> Source for Cursor<B> {
+    fn handle(&self) -> Option<io::Result<File>> {
+        None
+    }
+}
+
+impl<S: Source + ?Sized> Source for &mut S {
+    fn handle(&self) -> Option<io::Result<File>> {
+        (**self).handle()
+    }
+}
 
 /// What is to be imported.
 pub enum Input<'a> {
@@ -115,6 +135,8 @@ pub struct ExactReport {
     pub dropped: u64,
     /// Whether what orders its threads was recorded.
     pub synchronised: bool,
+    /// Whether stamps are the order of all its references.
+    pub in_order: bool,
     /// What was counted in the file, by name: `instructions`, `loads`.
     pub counted: Vec<(&'static str, u64)>,
 }
@@ -132,6 +154,4 @@ pub struct FileFacts {
     pub cpus: u32,
     /// Command line of `perf`.
     pub command: Vec<String>,
-    /// Whether records are compressed.
-    pub compressed: bool,
 }

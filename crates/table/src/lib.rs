@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** every form of a table comes from the same columns and cells: whoever adds a column adds it to all of them.
 //!
-//! Reading order: [`Column`], [`Cell`], [`Table`], `text`, `csv`, `markdown`, `parquet`, [`TableFile`]; [`esc`] for pages.
+//! Reading order: [`Column`], [`Cell`], [`Table`], `text`, `csv`, `markdown`, `parquet`, [`TableFile`], [`read`] (tables of others); [`esc`] for pages.
 //!
 //! ```
 //! use homenode_table::{Cell, Column, Kind, Layout, Table};
@@ -31,6 +31,7 @@ mod file;
 mod html;
 mod markdown;
 mod parquet;
+pub mod read;
 mod table;
 mod text;
 mod words;

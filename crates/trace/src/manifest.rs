@@ -44,6 +44,10 @@ pub struct Manifest {
     pub blind: Blind,
     /// Whether synchronisation edges exist (false for imports without them).
     pub synchronised: bool,
+    /// Whether stamps are the order of all references, as where somebody wrote them down one after the other. Readers that do not know
+    /// this member order them as they do threads that nothing ties together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_order: bool,
     /// How it was sampled; absent for exact recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<crate::sample::Sampling>,

@@ -132,6 +132,7 @@ fn journal() -> String {
 fn samplers() -> Result<()> {
     seed("perf_data", "file", &perf::file())?;
     seed("perf_data", "spe", &perf::spe_file())?;
+    seed("perf_data", "packed", &perf::packed_file())?;
     seed("perf_data", "pipe", &perf::pipe())?;
     for (name, sample_type) in [("plain", 0xc1cf), ("all", 0x1ff_ffff), ("address", 0x1_000f)] {
         seed("perf_ring", name, &perf::ring(sample_type))?;

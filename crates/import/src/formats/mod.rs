@@ -29,8 +29,10 @@ pub struct Look {
 
 homenode_base::registry! {
     /// All formats; the first that recognises a file reads it.
-    Format; drmemtrace, lackey, perf_data
+    Format; drmemtrace, lackey, perf_data, parquet, csv
 }
+
+mod rows;
 
 /// Bytes by which a format is recognised.
 pub const START_BYTES: usize = 4096;

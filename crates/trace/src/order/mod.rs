@@ -3,7 +3,8 @@
 //! *Model order* is Kahn's algorithm over program order and synchronisation edges with priority (virtual time, thread,
 //! index): it depends on the program and its synchronisation, not on how the host scheduled it. Virtual time is the number
 //! of references of the thread so far, spins excepted; an acquire raises it to that of the releases it follows, and a
-//! thread begins at that of its spawn. In sampled recordings virtual time is what was stamped. *As-recorded order* is a legal merge drawn by a seed: program order,
+//! thread begins at that of its spawn. In sampled recordings, and where
+//! the manifest says that stamps are the order, virtual time is what was stamped. *As-recorded order* is a legal merge drawn by a seed: program order,
 //! synchronisation edges and batches that do not overlap in time are kept. [`Feeds`] go by clocks of the caller's.
 //! `docs/design/order.md` gives the reasons.
 mod apart;
@@ -141,14 +142,14 @@ impl<'a> Order<'a> {
     /// # Errors
     /// As there.
     pub fn again(data: &'a DatasetReader, kind: OrderKind, cache: &mut SyncCache) -> Result<Order<'a>, TraceError> {
-        let sampled = data.manifest().sampling.is_some();
-        let by_turns = kind == OrderKind::Model && !sampled;
+        let stamped = data.manifest().sampling.is_some() || data.manifest().in_order;
+        let by_turns = kind == OrderKind::Model && !stamped;
         let mut state = match cache.0.take() {
             Some((of, sync)) if of == by_turns => state::State::with(data, sync)?,
             _ => state::State::new(data, by_turns, None)?,
         };
         let clock = match kind {
-            OrderKind::Model if sampled => Clock::Stamped(stamped::Stamped::new(&mut state)),
+            OrderKind::Model if stamped => Clock::Stamped(stamped::Stamped::new(&mut state)),
             OrderKind::Model => Clock::Model(model::Model::new(&mut state)),
             OrderKind::Recorded { seed } => Clock::Recorded(recorded::Draw::new(&mut state, seed)),
         };

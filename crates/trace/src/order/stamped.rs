@@ -1,4 +1,4 @@
-//! The model order of sampled recordings: Kahn's algorithm with priority (stamp, thread, index).
+//! The model order of sampled recordings, and of those whose stamps are the order of all references: Kahn's algorithm with priority (stamp, thread, index).
 //!
 //! A count of samples says nothing about how far a thread has come: one that hits its caches is hardly sampled at all.
 //! What was stamped is all there is to order by, so the virtual time of a node is its stamp, never less than that of its

@@ -2,6 +2,7 @@
 use super::container::Header;
 use super::event::{FileEvent, attribute};
 use super::features;
+use super::packed::Unpacker;
 use super::queue::Queue;
 use super::rebuild::Rebuilder;
 use super::spe::{Piece, Spe};
@@ -28,7 +29,10 @@ mod user {
     pub(super) const AUXTRACE: u32 = 71;
     pub(super) const TIME_CONV: u32 = 79;
     pub(super) const FEATURE: u32 = 80;
-    pub(super) const COMPRESSED: [u32; 2] = [81, 83];
+    /// Compressed records, and those with a length of their own.
+    pub(super) const COMPRESSED: [u32; 2] = [COMPRESSED_PLAIN, COMPRESSED_PADDED];
+    pub(super) const COMPRESSED_PADDED: u32 = 83;
+    const COMPRESSED_PLAIN: u32 = 81;
 }
 /// Flag of a name record: it comes from an exec.
 const MISC_EXEC: u16 = 1 << 13;
@@ -74,9 +78,14 @@ struct Reading<'s> {
     notes: Vec<String>,
 }
 
-/// Reads all records.
-pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
-    let mut stream = Stream::new(reader, header.data_bytes);
+/// Reads all records: those behind the header, and those of files without one.
+pub(super) fn run<R: Read, P: Read>(
+    header: Header,
+    reader: R,
+    parts: &mut dyn Iterator<Item = Result<P, ReadError>>,
+    sink: &mut dyn ImportSink,
+) -> Result<FileReport, ReadError> {
+    let stream = Stream::new(reader, header.data_bytes);
     let mut reading = Reading {
         header,
         decoders: Vec::new(),
@@ -96,28 +105,9 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
         notes: Vec::new(),
     };
     reading.describe().map_err(ReadError::File)?;
-    loop {
-        let follows = match stream.next() {
-            Ok(record) => reading.record(&record)?,
-            Err(End::Clean) => break,
-            Err(End::CutOff) => {
-                reading.notes.push("the file ends within a record: what follows is lost".to_owned());
-                break;
-            }
-        };
-        let there = match follows {
-            Follows::Nothing => true,
-            Follows::Skipped(bytes) => stream.skip(bytes),
-            Follows::Packets(piece) => stream.payload(piece.bytes).is_some_and(|bytes| {
-                reading.spe.piece(piece, &bytes, &mut reading.samples);
-                reading.queue_up();
-                true
-            }),
-        };
-        if !there {
-            reading.notes.push("the file ends within trace data".to_owned());
-            break;
-        }
+    reading.stream(stream)?;
+    for part in parts {
+        reading.stream(Stream::new(part?, None))?;
     }
     let rest = reading.queue.rest();
     reading.give(rest)?;
@@ -125,6 +115,58 @@ pub(super) fn run<R: Read>(header: Header, reader: R, sink: &mut dyn ImportSink)
 }
 
 impl Reading<'_> {
+    /// Handles the records of a stream.
+    fn stream<R: Read>(&mut self, mut stream: Stream<R>) -> Result<(), ReadError> {
+        let mut unpacker = Unpacker::default();
+        loop {
+            let follows = match stream.next() {
+                Ok(record) if user::COMPRESSED.contains(&record.kind) => {
+                    unpacker.piece(packed(&record), |record| self.unpacked(record))?;
+                    Follows::Nothing
+                }
+                Ok(record) => self.record(&record)?,
+                Err(End::Clean) => break,
+                Err(End::CutOff) => {
+                    self.note("the file ends within a record: what follows is lost");
+                    break;
+                }
+            };
+            let there = match follows {
+                Follows::Nothing => true,
+                Follows::Skipped(bytes) => stream.skip(bytes),
+                Follows::Packets(piece) => stream.payload(piece.bytes).is_some_and(|bytes| {
+                    self.spe.piece(piece, &bytes, &mut self.samples);
+                    self.queue_up();
+                    true
+                }),
+            };
+            if !there {
+                self.note("the file ends within trace data");
+                break;
+            }
+        }
+        if let Some(damage) = unpacker.damage() {
+            self.note(damage);
+        }
+        Ok(())
+    }
+
+    /// Handles a record that was compressed. What stands outside of records cannot be, nor can a compressed record itself.
+    fn unpacked(&mut self, record: &Record<'_>) -> Result<(), ReadError> {
+        match record.kind {
+            user::TRACING_DATA | user::AUXTRACE => self.damaged(),
+            k if user::COMPRESSED.contains(&k) => self.damaged(),
+            _ => self.record(record).map(|_| ()),
+        }
+    }
+
+    /// Notes something once.
+    fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|n| n == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+
     /// Makes decoders for the events described so far: one for each layout.
     fn describe(&mut self) -> Result<(), String> {
         self.before = self.decoders.iter().fold(self.before, |sum, d| sum.plus(&d.counts));
@@ -178,10 +220,6 @@ impl Reading<'_> {
             user::AUXTRACE_INFO => self.trace_described(record.body),
             user::TIME_CONV => self.spe.timer(record.body),
             user::AUXTRACE => return Ok(self.trace(Piece::of(record.body))),
-            k if user::COMPRESSED.contains(&k) => {
-                let why = "its records are compressed; `perf inject -i FILE -o NEW` writes them out plainly";
-                return Err(ReadError::File(why.to_owned()));
-            }
             k if k >= user::ATTR => {}
             _ => self.kernel(record)?,
         }
@@ -198,10 +236,7 @@ impl Reading<'_> {
         if self.spe.is_here() {
             return Follows::Packets(piece);
         }
-        let note = "trace data of the processor itself, other than ARM SPE's, was passed over";
-        if !self.notes.iter().any(|n| n == note) {
-            self.notes.push(note.to_owned());
-        }
+        self.note("trace data of the processor itself, other than ARM SPE's, was passed over");
         Follows::Skipped(piece.bytes)
     }
 
@@ -342,6 +377,16 @@ impl Reading<'_> {
             ..FileReport::default()
         }
     }
+}
+
+/// The compressed bytes of a record.
+fn packed<'r>(record: &Record<'r>) -> &'r [u8] {
+    if record.kind != user::COMPRESSED_PADDED {
+        return record.body;
+    }
+    let mut c = Cursor(record.body);
+    let bytes = c.u64().unwrap_or(0);
+    &c.0[..c.0.len().min(usize::try_from(bytes).unwrap_or(usize::MAX))]
 }
 
 fn is_dummy(e: &FileEvent) -> bool {

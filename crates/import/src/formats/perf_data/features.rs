@@ -10,7 +10,6 @@ const NRCPUS: u32 = 7;
 const CPUDESC: u32 = 8;
 const CMDLINE: u32 = 11;
 const EVENT_DESC: u32 = 12;
-const COMPRESSED: u32 = 27;
 
 /// Longest string taken.
 const TEXT_MAX: usize = 64 << 10;
@@ -19,7 +18,7 @@ const WORDS_MAX: u32 = 4096;
 
 /// Whether a feature is read at all.
 pub(super) fn wanted(number: u32) -> bool {
-    matches!(number, OSRELEASE | ARCH | NRCPUS | CPUDESC | CMDLINE | EVENT_DESC | COMPRESSED)
+    matches!(number, OSRELEASE | ARCH | NRCPUS | CPUDESC | CMDLINE | EVENT_DESC)
 }
 
 /// Takes note of one feature; what does not make sense is left out.
@@ -39,7 +38,6 @@ pub(super) fn feature(number: u32, bytes: &[u8], facts: &mut FileFacts, events: 
             // Names only: attributes and ids are in the header, and believed there.
             let _ = names(&mut c, events);
         }
-        COMPRESSED => facts.compressed = true,
         _ => {}
     }
 }

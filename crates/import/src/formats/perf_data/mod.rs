@@ -1,7 +1,7 @@
 //! `perf.data` as `perf record`, `perf mem` and `perf c2c` write it.
 //!
 //! Reading order: `container` (header, events, where the records are), `features` (facts about the recorded machine),
-//! `stream` (records one at a time), `queue` (back into order of time), `decoding` (records to samples), `rebuild`
+//! `folder` (recordings of several files), `stream` (records one at a time), `packed` (records in compressed ones), `queue` (back into order of time), `decoding` (records to samples), `rebuild`
 //! (addresses where samples have none but registers), `spe` (samples as packets).
 //!
 //! No library is used for the container: the one that exists (linux-perf-data) allocates whatever length a file claims and
@@ -10,6 +10,8 @@ mod container;
 mod decoding;
 mod event;
 mod features;
+mod folder;
+mod packed;
 mod queue;
 mod rebuild;
 mod spe;
@@ -22,12 +24,14 @@ mod tests;
 use super::{Format, ReadError};
 use crate::report::{FileReport, ImportSink, Input};
 use homenode_sampling::perf::Counts;
-use std::io::BufReader;
+use container::Header;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
 
 pub(crate) static SPEC: Format = Format {
     name: "perf.data",
-    summary: "`perf record -d`, `perf mem record` and `perf c2c record`: samples of memory accesses, Arm SPE included",
-    recognises: |look| container::recognises(&look.start),
+    summary: "`perf record -d`, `perf mem record` and `perf c2c record`: samples of memory accesses, Arm SPE included; also compressed (`-z`) and as a folder (`--threads`)",
+    recognises: |look| container::recognises(&look.start) || folder::recognises(&look.names),
     read,
 };
 
@@ -35,13 +39,21 @@ pub(crate) static SPEC: Format = Format {
 const BUFFER: usize = 1 << 20;
 
 fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
-    let source = input.file().map_err(ReadError::File)?;
-    let (header, reader) = container::open(BufReader::with_capacity(BUFFER, source)).map_err(ReadError::File)?;
-    let mut report = decoding::run(header, reader, sink)?;
+    let mut report = match input {
+        Input::File(source) => {
+            let (header, reader) = opened(source)?;
+            decoding::run(header, reader, &mut std::iter::empty::<Result<File, ReadError>>(), sink)?
+        }
+        Input::Folder(dir) => folder::read(dir, sink)?,
+    };
     evidence(&report.counts).map_err(ReadError::File)?;
     report.sampling.lost = report.counts.lost;
     report.sampling.unaddressed = report.counts.unaddressed + report.counts.kernel;
     Ok(report)
+}
+
+fn opened<R: Read + Seek>(source: R) -> Result<(Header, BufReader<R>), ReadError> {
+    container::open(BufReader::with_capacity(BUFFER, source)).map_err(ReadError::File)
 }
 
 /// Whether anything is left that placement can use.

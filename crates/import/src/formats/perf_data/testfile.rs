@@ -34,6 +34,13 @@ pub(crate) fn padded(text: &str) -> Vec<u8> {
     out
 }
 
+/// Compressed bytes behind their number, padded to whole words.
+fn padded_piece(piece: &[u8]) -> Vec<u8> {
+    let mut out = [words(&[piece.len() as u64]), piece.to_vec()].concat();
+    out.resize(out.len().next_multiple_of(8), 0xee);
+    out
+}
+
 /// A string as features have it: its length, then the string padded with zeros.
 pub(crate) fn text(text: &str) -> Vec<u8> {
     [(padded(text).len() as u32).to_le_bytes().to_vec(), padded(text)].concat()
@@ -62,6 +69,31 @@ impl TestFile {
     pub(crate) fn raw(mut self, bytes: &[u8]) -> TestFile {
         self.data.extend(bytes);
         self
+    }
+
+    /// The first `records` records, and the others.
+    pub(crate) fn split(&self, records: usize) -> (TestFile, TestFile) {
+        let size = |at: usize| usize::from(u16::from_le_bytes([self.data[at + 6], self.data[at + 7]]));
+        let at = (0..records).fold(0, |at, _| at + size(at));
+        let (first, rest) = self.data.split_at(at);
+        (TestFile { data: first.to_vec(), ..self.clone() }, TestFile { data: rest.to_vec(), ..self.clone() })
+    }
+    /// The bytes of the records.
+    pub(crate) fn records(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// The same with the bytes of all records compressed as one stream, cut after every `bytes` bytes of it into records, with a
+    /// length of their own if `padded`. Records of this file may lie over the cuts.
+    pub(crate) fn packed(&self, bytes: usize, padded: bool) -> TestFile {
+        let mut stream = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
+        std::io::Write::write_all(&mut stream, &self.data).unwrap();
+        std::io::Write::flush(&mut stream).unwrap();
+        let mut out = TestFile { data: Vec::new(), ..self.clone() };
+        for piece in stream.get_ref().chunks(bytes) {
+            out = if padded { out.add(83, 0, &padded_piece(piece)) } else { out.add(81, 0, piece) };
+        }
+        out
     }
 
     /// The bytes of a file.

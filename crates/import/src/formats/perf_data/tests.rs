@@ -1,7 +1,7 @@
 //! Files made byte by byte and what becomes of them.
 use super::testfile::{TestFile, attr, padded, pair, text, words};
 use crate::report::{ExactSink, FileReport, ImportSink, Input};
-use crate::{ImportError, import, read};
+use crate::{ImportError, ImportSummary, import, read};
 use homenode_capture::{CaptureError, DirStore};
 use homenode_sampling::{Notice, RawSample};
 use homenode_symbols::Modules;
@@ -293,14 +293,83 @@ fn packets_of_arm_become_samples_with_thread_time_and_process() {
 }
 
 #[test]
+fn compressed_records_say_the_same_wherever_they_are_cut() {
+    let (plain, report) = seen(&names().file()).unwrap();
+    for bytes in [1, 2, 7, 30, 1000] {
+        for padded in [false, true] {
+            for file in [names().packed(bytes, padded).file(), names().packed(bytes, padded).pipe()] {
+                let (packed, of_packed) = seen(&file).unwrap();
+                assert_eq!((&packed.samples, &packed.notices, &packed.names), (&plain.samples, &plain.notices, &plain.names));
+                assert_eq!((of_packed.counts, of_packed.notes), (report.counts, report.notes.clone()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_files_says_the_same_as_one_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join("f").join(name), bytes).unwrap();
+    let imported = || {
+        let out = dir.path().join("x.hnt");
+        import(&dir.path().join("f"), &out, true).map_err(|e| e.to_string())
+    };
+    std::fs::create_dir(dir.path().join("f")).unwrap();
+    std::fs::write(dir.path().join("one"), names().file()).unwrap();
+    let one = import(&dir.path().join("one"), &dir.path().join("one.hnt"), false).unwrap();
+    let whole = names();
+    // A name and a mapping with the header, everything else in two files, of which the second is compressed.
+    let (first, rest) = whole.split(2);
+    let (second, third) = rest.split(4);
+    write("data", &first.file());
+    write("data.0", second.records());
+    write("data.1", third.packed(50, false).records());
+    let folder = imported().unwrap();
+    let facts = |s: &ImportSummary| (s.samples, s.threads, s.processes, s.counts, s.notes.clone());
+    assert_eq!(facts(&folder), facts(&one));
+    std::fs::rename(dir.path().join("f/data.0"), dir.path().join("f/data.7")).unwrap();
+    assert!(imported().unwrap().notes.iter().any(|n| n.contains("data.0 is not there")));
+    std::fs::create_dir(dir.path().join("f/data.9")).unwrap();
+    assert!(imported().unwrap_err().contains("data.9"));
+    std::fs::remove_file(dir.path().join("f/data")).unwrap();
+    assert!(imported().unwrap_err().contains("not a"));
+}
+
+#[test]
+fn damage_within_compressed_records_loses_what_follows_and_bombs_are_refused() {
+    let event = TestFile::default().event(attr(1, 0, 1000, 0xf, 0), &[]);
+    let one = || words(&[1, pair(7, 7), 5, 0x7000]);
+    let damage = |f: TestFile| {
+        let (sink, report) = seen(&f.add(9, 2, &one()).file()).unwrap();
+        (sink.samples.len(), report.counts.damaged, report.notes.concat())
+    };
+    let good = event.clone().add(9, 2, &one()).packed(1000, false);
+    let (samples, _, notes) = damage(good.clone().add(81, 0, b"no stream").add(81, 0, &[0]));
+    assert!(samples == 2 && notes.contains("compressed records are damaged"), "{samples} {notes}");
+    let (samples, _, notes) = damage(event.clone().add(9, 2, &one()).raw(&[9, 0, 0, 0]).packed(9, false));
+    assert!(samples == 2 && notes.contains("end within a record"), "{samples} {notes}");
+    let (samples, _, notes) = damage(event.clone().raw(&[0; 8]).packed(1000, true));
+    assert!(samples == 1 && notes.contains("are damaged"), "a record of no bytes: {samples} {notes}");
+    // Compressed records within compressed ones, and what stands outside of records.
+    let twice = good.packed(1000, false).add(83, 0, &words(&[u64::MAX]));
+    assert_eq!(damage(twice.add(83, 0, &[1])), (1, 1, "1 records contradict themselves and were passed over".into()));
+    let outside = event.clone().add(71, 0, &words(&[16, 0, 0, 0, 0])).packed(1000, true);
+    assert_eq!(damage(outside).1, 1);
+    let bomb = event.raw(&super::testfile::record(68, 0, &[0; 60_000]).repeat(300)).packed(60_000, false);
+    let why = seen(&bomb.file()).err().expect("refused");
+    assert!(why.contains("more than 256 times"), "{why}");
+}
+
+#[test]
 fn every_cut_and_every_changed_byte_is_survived() {
     let whole = names().file();
     for n in 0..whole.len() {
         let _ = seen(&whole[..n]);
     }
+    let (pipe, packed) = (names().pipe(), names().packed(90, true).file());
     let mut rng = homenode_base::Rng::new(1);
     for _ in 0..4000 {
-        let mut bytes = if rng.chance(1, 2) { whole.clone() } else { names().pipe() };
+        let mut bytes = [&whole, &pipe, &packed][rng.below(3) as usize].clone();
         for _ in 0..=rng.below(3) {
             let at = rng.below(bytes.len() as u64) as usize;
             bytes[at] = rng.next_u64() as u8;

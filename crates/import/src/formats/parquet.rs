@@ -1,0 +1,33 @@
+//! Parquet: a row a reference. The columns are those of [`super::rows`].
+use super::rows;
+use super::{Format, ReadError};
+use crate::report::{FileReport, ImportSink, Input, Source};
+use homenode_table::read::{Asked, Contents, TableReader};
+use std::io::SeekFrom;
+
+pub(crate) static SPEC: Format = Format {
+    name: "parquet",
+    summary: "Parquet with columns thread, addr and op, as `homenode export` writes them or anybody else",
+    recognises: |look| look.start.starts_with(b"PAR1"),
+    read,
+};
+
+fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadError> {
+    let source = input.file().map_err(ReadError::File)?;
+    let begin = |asked: &[Asked], read: &mut dyn FnMut(TableReader<'_>) -> Result<(), ReadError>| {
+        let contents = contents(source).map_err(|e| ReadError::File(e.to_string()))?;
+        read(TableReader::parquet(contents, asked).map_err(rows::refused)?)
+    };
+    rows::read(begin, sink)
+}
+
+/// The file, or a copy of what is in memory anyway.
+fn contents(source: &mut dyn Source) -> std::io::Result<Contents> {
+    if let Some(file) = source.handle() {
+        return Ok(Contents::File(file?));
+    }
+    let mut bytes = Vec::new();
+    source.seek(SeekFrom::Start(0))?;
+    source.read_to_end(&mut bytes)?;
+    Ok(Contents::Bytes(bytes))
+}

@@ -1,0 +1,211 @@
+//! Reading comma-separated values (RFC 4180; lines may end with a line feed alone).
+use super::words::Words;
+use super::{BATCH_ROWS, Batch, Cells, ReadError};
+use std::io::{BufRead, ErrorKind};
+
+/// Longest line, quoted line ends included.
+const LINE_MAX: usize = 1 << 20;
+/// Most columns.
+const COLUMNS_MAX: usize = 1024;
+/// Mark of UTF-8 that some programs put first.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads records.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    text: R,
+    /// Cells of the record, without their quotes, one after the other.
+    record: Vec<u8>,
+    /// Where in it each cell ends.
+    ends: Vec<usize>,
+    /// The line that is read next, from 1.
+    line: u64,
+    /// Words of the last record by column, most of which come again.
+    last: Vec<(Vec<u8>, u32)>,
+}
+
+/// Where in a cell the reading is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// Before its first byte.
+    Begin,
+    Plain,
+    Quoted,
+    /// Behind a quote within quotes: its end, or the first of two.
+    Quote,
+    /// Behind a carriage return, which only a line end may follow.
+    Return,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(text: R) -> Lines<R> {
+        let (record, ends, last) = Default::default();
+        Lines { text, record, ends, line: 1, last }
+    }
+
+    /// The names in the first line.
+    pub(super) fn names(&mut self) -> Result<Vec<String>, ReadError> {
+        self.next()?.ok_or_else(|| ReadError::new("it has no line with the names of its columns"))?;
+        let name = |i: usize| {
+            let bytes = self.cell(i);
+            let bytes = if i == 0 { bytes.strip_prefix(MARK).unwrap_or(bytes) } else { bytes };
+            String::from_utf8_lossy(bytes).trim().to_owned()
+        };
+        Ok((0..self.ends.len()).map(name).collect())
+    }
+
+    fn cell(&self, column: usize) -> &[u8] {
+        let from = column.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.record[from..self.ends[column]]
+    }
+
+    /// Reads up to [`BATCH_ROWS`] rows.
+    pub(super) fn batch(
+        &mut self,
+        batch: &mut Batch,
+        places: &[Option<usize>],
+        names: &[String],
+        words: &mut Words,
+    ) -> Result<(), ReadError> {
+        self.last.resize(names.len(), (Vec::new(), u32::MAX));
+        while batch.rows < BATCH_ROWS {
+            let Some(line) = self.next()? else { break };
+            if self.ends.len() == 1 && self.record.is_empty() {
+                continue; // An empty line.
+            }
+            if self.ends.len() != names.len() {
+                let (cells, columns) = (self.ends.len(), names.len());
+                return Err(ReadError::new(format!("line {line}: it has {cells} cells, and the first line {columns}")));
+            }
+            for (cells, place) in batch.columns.iter_mut().zip(places) {
+                let Some(place) = *place else { continue };
+                let wrong = |why: &str, cell: &[u8]| {
+                    let shown: String = String::from_utf8_lossy(cell).chars().take(40).collect();
+                    ReadError::new(format!("line {line}, column {}: '{shown}' is {why}", names[place]))
+                };
+                let from = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+                let cell = &self.record[from..self.ends[place]];
+                match cells {
+                    Cells::Missing => {}
+                    Cells::Counts(all) if cell.is_empty() => all.push(None),
+                    Cells::Words(all) if cell.is_empty() => all.push(None),
+                    Cells::Counts(all) => all.push(Some(number(cell).ok_or_else(|| {
+                        wrong("no whole number from 0 to 2^64 - 1 (decimal, or hexadecimal behind 0x)", cell)
+                    })?)),
+                    Cells::Words(all) => {
+                        let last = &mut self.last[place];
+                        if last.0 != cell || last.1 == u32::MAX {
+                            let text = std::str::from_utf8(cell).map_err(|_| wrong("no UTF-8", cell))?;
+                            last.1 = words.number(text)?;
+                            last.0.clear();
+                            last.0.extend_from_slice(cell);
+                        }
+                        all.push(Some(last.1));
+                    }
+                }
+            }
+            batch.lines.push(line);
+            batch.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads the next record and says in which line it begins; `None` at the end.
+    fn next(&mut self) -> Result<Option<u64>, ReadError> {
+        let begin = self.line;
+        self.record.clear();
+        self.ends.clear();
+        let (mut at, mut read) = (At::Begin, 0_usize);
+        loop {
+            let piece = match self.text.fill_buf() {
+                Ok(piece) => piece,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Err(ReadError::new(format!("line {}: it cannot be read: {e}", self.line))),
+            };
+            if piece.is_empty() {
+                return self.ended(at, read, begin);
+            }
+            let mut used = 0;
+            let mut whole = false;
+            for &byte in piece {
+                used += 1;
+                self.line += u64::from(byte == b'\n');
+                whole = step(&mut at, byte, &mut self.record, &mut self.ends).map_err(|why| told(begin, why))?;
+                if whole {
+                    break;
+                }
+            }
+            self.text.consume(used);
+            read += used;
+            if read > LINE_MAX || self.ends.len() > COLUMNS_MAX {
+                let why = format!("it is longer than {LINE_MAX} bytes, or has more than {COLUMNS_MAX} cells");
+                return Err(told(begin, &why));
+            }
+            if whole {
+                return Ok(Some(begin));
+            }
+        }
+    }
+
+    /// The end of the text.
+    fn ended(&mut self, at: At, read: usize, begin: u64) -> Result<Option<u64>, ReadError> {
+        match at {
+            _ if read == 0 => Ok(None),
+            At::Quoted => Err(told(begin, "a quote has no end")),
+            _ => {
+                self.ends.push(self.record.len());
+                Ok(Some(begin))
+            }
+        }
+    }
+}
+
+fn told(line: u64, why: &str) -> ReadError {
+    ReadError::new(format!("line {line}: {why}"))
+}
+
+/// Takes one byte. Whether it ends the record.
+fn step(at: &mut At, byte: u8, record: &mut Vec<u8>, ends: &mut Vec<usize>) -> Result<bool, &'static str> {
+    match (*at, byte) {
+        (At::Quoted, b'"') => *at = At::Quote,
+        (At::Begin, b'"') => *at = At::Quoted,
+        (At::Quote, b'"') => {
+            record.push(b'"');
+            *at = At::Quoted;
+        }
+        (At::Quoted, byte) => record.push(byte),
+        (At::Return, byte) if byte != b'\n' => return Err("a carriage return that ends no line"),
+        (_, b',') => {
+            ends.push(record.len());
+            *at = At::Begin;
+        }
+        (_, b'\n') => {
+            ends.push(record.len());
+            *at = At::Begin;
+            return Ok(true);
+        }
+        (_, b'\r') => *at = At::Return,
+        (At::Quote, _) => return Err("something follows the quote that ends a cell"),
+        (At::Plain, b'"') => return Err("a quote within a cell that does not begin with one"),
+        (_, byte) => {
+            record.push(byte);
+            *at = At::Plain;
+        }
+    }
+    Ok(false)
+}
+
+/// A whole number.
+fn number(cell: &[u8]) -> Option<u64> {
+    let (digits, radix) = match cell {
+        [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
+        digits => (digits, 10),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |n, &d| {
+        let d = char::from(d).to_digit(radix)?;
+        n.checked_mul(radix.into())?.checked_add(d.into())
+    })
+}

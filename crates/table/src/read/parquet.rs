@@ -1,0 +1,247 @@
+//! Reading Parquet, column by column of each row group.
+use super::words::Words;
+use super::{Asked, BATCH_ROWS, Batch, Cells, Contents, ReadError};
+use bytes::Bytes;
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+/// Most bytes that the chunk of one column in one row group may claim to be.
+const CHUNK_MAX: i64 = 1 << 30;
+
+impl From<ParquetError> for ReadError {
+    fn from(e: ParquetError) -> ReadError {
+        ReadError::new(format!("it is damaged, or of a kind that cannot be read: {e}"))
+    }
+}
+
+impl Length for Contents {
+    fn len(&self) -> u64 {
+        match self {
+            Contents::File(file) => file.metadata().map_or(0, |m| m.len()),
+            Contents::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+/// The bytes `start..start + length`, of which there may be fewer.
+fn cut(bytes: &[u8], start: u64, length: usize) -> &[u8] {
+    let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
+    &bytes[start..start.saturating_add(length).min(bytes.len())]
+}
+
+impl ChunkReader for Contents {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Box<dyn Read>> {
+        Ok(match self {
+            Contents::File(file) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(start))?;
+                Box::new(BufReader::new(file))
+            }
+            Contents::Bytes(bytes) => Box::new(std::io::Cursor::new(cut(bytes, start, usize::MAX).to_vec())),
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let mut out = Vec::new();
+        match self {
+            Contents::File(file) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(start))?;
+                // Grows with what is there, not with what is claimed.
+                file.take(length as u64).read_to_end(&mut out)?;
+            }
+            Contents::Bytes(bytes) => out.extend_from_slice(cut(bytes, start, length)),
+        }
+        if out.len() < length {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} are not all there")));
+        }
+        Ok(out.into())
+    }
+}
+
+/// Reads row groups.
+pub(super) struct Groups {
+    file: SerializedFileReader<Contents>,
+    /// The group that is read next.
+    group: usize,
+    /// Columns of the group that is being read, in the order of the columns asked for.
+    open: Vec<Option<Column>>,
+    places: Vec<Option<usize>>,
+}
+
+/// A column of a group.
+struct Column {
+    reader: ColumnReader,
+    name: String,
+    unsigned: bool,
+    /// Level of a value that is present; 0 if all are.
+    present: i16,
+    levels: Vec<i16>,
+}
+
+impl Groups {
+    pub(super) fn open(file: Contents) -> Result<Groups, ReadError> {
+        let (open, places) = Default::default();
+        let file = guarded(|| Ok(SerializedFileReader::new(file)?))?;
+        Ok(Groups { file, group: 0, open, places })
+    }
+
+    /// Names of all columns; those within others have points in them.
+    pub(super) fn names(&self) -> Vec<String> {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        schema.columns().iter().map(|c| c.path().string()).collect()
+    }
+
+    /// Takes note of what is asked for.
+    pub(super) fn ask(&mut self, places: &[Option<usize>], asked: &[Asked]) -> Result<(), ReadError> {
+        let schema = self.file.metadata().file_metadata().schema_descr_ptr();
+        for (place, asked) in places.iter().zip(asked) {
+            if let Some(place) = place {
+                fits(&schema.column(*place), asked)?;
+            }
+        }
+        self.places = places.to_vec();
+        Ok(())
+    }
+
+    /// Reads up to [`BATCH_ROWS`] rows of one group.
+    pub(super) fn batch(&mut self, batch: &mut Batch, asked: &[Asked], words: &mut Words) -> Result<(), ReadError> {
+        guarded(|| self.rows(batch, asked, words))
+    }
+
+    fn rows(&mut self, batch: &mut Batch, asked: &[Asked], words: &mut Words) -> Result<(), ReadError> {
+        loop {
+            if self.open.is_empty() && !self.next_group()? {
+                return Ok(());
+            }
+            let mut rows = None;
+            for ((column, cells), asked) in self.open.iter_mut().zip(&mut batch.columns).zip(asked) {
+                let Some(column) = column else { continue };
+                let read = column.read(cells, asked, words)?;
+                if *rows.get_or_insert(read) != read {
+                    return Err(ReadError::new(format!("column {} has fewer or more rows than another one", column.name)));
+                }
+            }
+            batch.rows = rows.unwrap_or(0);
+            if batch.rows > 0 {
+                return Ok(());
+            }
+            self.open.clear();
+        }
+    }
+
+    /// Opens the columns of the next group. False if there is none.
+    fn next_group(&mut self) -> Result<bool, ReadError> {
+        if self.group >= self.file.num_row_groups() {
+            return Ok(false);
+        }
+        let group = self.file.get_row_group(self.group)?;
+        let schema = self.file.metadata().file_metadata().schema_descr_ptr();
+        self.group += 1;
+        for place in &self.places {
+            let Some(place) = *place else {
+                self.open.push(None);
+                continue;
+            };
+            let chunk = group.metadata().columns().get(place);
+            let bytes = chunk.map_or(i64::MAX, |c| c.uncompressed_size().max(c.compressed_size()));
+            if !(0..=CHUNK_MAX).contains(&bytes) {
+                let why = format!("a row group has {bytes} bytes of a column: write it with smaller row groups");
+                return Err(ReadError::new(why));
+            }
+            let description = schema.column(place);
+            self.open.push(Some(Column {
+                reader: group.get_column_reader(place)?,
+                name: description.name().to_owned(),
+                unsigned: is_unsigned(&description),
+                present: description.max_def_level(),
+                levels: Vec::new(),
+            }));
+        }
+        Ok(true)
+    }
+}
+
+/// The result of something that reads Parquet. The library indexes past the end of pages whose counts are wrong, and panics: such a
+/// file is damaged like others, and nothing of what read it is used again.
+fn guarded<V>(read: impl FnOnce() -> Result<V, ReadError>) -> Result<V, ReadError> {
+    let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    read.unwrap_or_else(|_| Err(ReadError::new("it is damaged: its pages contradict their headers")))
+}
+
+/// Whether a column can be what is asked for.
+fn fits(column: &ColumnDescriptor, asked: &Asked) -> Result<(), ReadError> {
+    let name = column.path().string();
+    if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
+        return Err(ReadError::new(format!("column {name} is nested")));
+    }
+    let (good, needed): (&[Type], _) =
+        if asked.words { (&[Type::BYTE_ARRAY], "words") } else { (&[Type::INT32, Type::INT64], "whole numbers") };
+    let is = column.physical_type();
+    if good.contains(&is) { Ok(()) } else { Err(ReadError::new(format!("column {name} is {is}: {needed} are needed"))) }
+}
+
+fn is_unsigned(column: &ColumnDescriptor) -> bool {
+    use ConvertedType as C;
+    let logical = matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed);
+    logical || matches!(column.converted_type(), C::UINT_8 | C::UINT_16 | C::UINT_32 | C::UINT_64)
+}
+
+impl Column {
+    /// Reads cells; returns how many.
+    fn read(&mut self, cells: &mut Cells, asked: &Asked, words: &mut Words) -> Result<usize, ReadError> {
+        let Column { reader, name, unsigned, present, levels } = self;
+        let negative = || ReadError::new(format!("column {name} has a number below 0"));
+        match (reader, cells) {
+            (ColumnReader::Int32ColumnReader(reader), Cells::Counts(out)) => fill(reader, *present, levels, out, |n| {
+                if *unsigned { Ok(u64::from(n as u32)) } else { u64::try_from(n).map_err(|_| negative()) }
+            }),
+            (ColumnReader::Int64ColumnReader(reader), Cells::Counts(out)) => fill(reader, *present, levels, out, |n| {
+                if *unsigned { Ok(n as u64) } else { u64::try_from(n).map_err(|_| negative()) }
+            }),
+            (ColumnReader::ByteArrayColumnReader(reader), Cells::Words(out)) => {
+                let mut last: Option<(ByteArray, u32)> = None;
+                fill(reader, *present, levels, out, |bytes: ByteArray| {
+                    if let Some((before, number)) = &last
+                        && before.data() == bytes.data()
+                    {
+                        return Ok(*number);
+                    }
+                    let text = std::str::from_utf8(bytes.data());
+                    let number = words.number(text.map_err(|_| ReadError::new(format!("column {name} is no UTF-8")))?)?;
+                    last = Some((bytes, number));
+                    Ok(number)
+                })
+            }
+            _ => Err(ReadError::new(format!("column {name} is not {}", if asked.words { "words" } else { "numbers" }))),
+        }
+    }
+}
+
+/// Reads cells of one column, present ones and absent ones.
+fn fill<T: DataType, V>(
+    reader: &mut ColumnReaderImpl<T>,
+    present: i16,
+    levels: &mut Vec<i16>,
+    out: &mut Vec<Option<V>>,
+    mut value: impl FnMut(T::T) -> Result<V, ReadError>,
+) -> Result<usize, ReadError> {
+    levels.clear();
+    let mut values = Vec::new();
+    let with_levels = (present > 0).then_some(&mut *levels);
+    let (rows, ..) = reader.read_records(BATCH_ROWS, with_levels, None, &mut values)?;
+    let mut values = values.into_iter();
+    for row in 0..rows {
+        let is_present = present == 0 || levels.get(row) == Some(&present);
+        let cell = if is_present { values.next().map(&mut value).transpose()? } else { None };
+        out.push(cell);
+    }
+    Ok(rows)
+}

@@ -197,6 +197,13 @@ fn ratio(objects: &[(Sums, Sums)]) -> Option<f64> {
     (expected > 0.0 && trace > 1e-9 && scaled.is_finite()).then_some(scaled)
 }
 
+impl Interval {
+    /// The interval of a share of all costs that so many independent samples tell ([`SampleSpread::effective`]).
+    pub fn of_share(share: f64, effective: f64) -> Interval {
+        wilson(share, effective)
+    }
+}
+
 /// The interval of Wilson 1927 for a share `s` of `n` independent samples.
 fn wilson(s: f64, n: f64) -> Interval {
     if n <= 0.0 {

@@ -14,6 +14,7 @@ use homenode_trace::Manifest;
 use homenode_trace::manifest::Blind;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Value of [`ReportDoc::schema`]; an identifier, described by `docs/schema/report.json`.
 pub const REPORT_SCHEMA: &str = "https://github.com/homenode/homenode/schema/report-1";
@@ -49,6 +50,9 @@ pub struct ReportDoc {
     /// Lines of the program's source, for the page; not part of the document.
     #[serde(skip)]
     pub sources: Sources,
+    /// Paths of source files by the names that places in the report have, for annotations; not part of the document.
+    #[serde(skip)]
+    pub paths: BTreeMap<String, String>,
 }
 
 impl ReportDoc {
@@ -79,6 +83,7 @@ impl ReportDoc {
             compare: None,
             warnings,
             sources: Sources::new(),
+            paths: BTreeMap::new(),
         }
     }
 

@@ -7,7 +7,8 @@
 //! and the comparison of a prediction with what came true. Everything that came from outside (names of objects, files
 //! and commands) is escaped on the way out.
 //!
-//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`capacity`], [`memory_time`], [`traffic`], [`text`], [`html`].
+//! Reading order: [`doc`], [`provenance`], [`sampling`], [`compare`], [`info`], [`units`], [`quick`], [`headline`], [`source`], [`capacity`], [`memory_time`], [`traffic`], [`text`], [`html`],
+//! [`gate`], [`annotations`].
 //!
 //! ```
 //! use homenode_base::TotalCost;
@@ -20,9 +21,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod annotations;
 pub mod capacity;
 pub mod compare;
 pub mod doc;
+pub mod gate;
 pub mod headline;
 pub mod html;
 pub mod info;

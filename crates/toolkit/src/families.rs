@@ -49,6 +49,7 @@ pub const FAMILIES: &[Family] = &[
     ("architectures", "memory architectures of `sim memory`", architectures),
     ("tier-policies", "policies of DRAM and slower memory, for `sim memory --policy`", tier_policies),
     ("open-points", "other readings of what the AS-COMA study leaves open: `sim memory --open`", open_points),
+    ("what-ifs", "what `sim cluster --what-if` changes: parameters of the machine, and what is otherwise", what_ifs),
     ("svm-steps", "steps of the protocol of `svm run --protocol`, from the bottom of the ladder upwards", svm_steps),
     ("svm-transports", "how nodes of `svm run --transport` reach each other's memory", svm_transports),
     ("experiments", "published studies that `reproduce` repeats", experiments),
@@ -147,6 +148,10 @@ fn analyses() -> Vec<Member> {
 
 fn experiments() -> Vec<Member> {
     homenode_papers::ALL.iter().map(|p| member(p.name, p.summary)).collect()
+}
+
+fn what_ifs() -> Vec<Member> {
+    crate::sim_cluster::what_ifs().map(|(name, summary)| member(name, summary)).collect()
 }
 
 fn svm_steps() -> Vec<Member> {

@@ -50,9 +50,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod annotate;
 mod capacity;
 pub mod doctor;
 pub mod families;
+mod gate;
 mod import;
 mod info;
 mod layout;
@@ -68,9 +70,13 @@ mod threads;
 pub mod topo;
 mod waits;
 
+pub use annotate::{Annotated, annotate};
 pub use doctor::{DoctorDoc, doctor};
+pub use gate::Gate;
 pub use homenode_base::pages::ONE_IN_MAX;
 pub use homenode_capture::{Calibrate, RecordOptions};
+pub use homenode_report::ReportDoc;
+pub use homenode_report::annotations::{Level, message as github_message};
 pub use homenode_sim::MissModel;
 pub use import::{ImportDoc, import};
 pub use info::info;

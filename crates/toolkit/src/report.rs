@@ -112,6 +112,7 @@ pub fn report_with(
     }
     let written = std::fs::metadata(request.dataset.join(MANIFEST_FILE)).and_then(|m| m.modified());
     doc.sources = crate::sources::read(&doc, opened.reader.symbols(), written.ok());
+    doc.paths = crate::sources::paths(&doc, opened.reader.symbols());
     if let (Some(path), Some(second)) = (&request.compare, &second) {
         doc.compare = Some(compare(&plan, (path, second), &doc.evaluations[0], order, progress)?);
     }

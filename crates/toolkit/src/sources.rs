@@ -2,7 +2,7 @@
 //! are read whose names are those of source code, no more than a bounded part of them, and nothing but the lines asked for
 //! is kept.
 use homenode_report::ReportDoc;
-use homenode_report::source::{AROUND, SourceFile, Sources, places};
+use homenode_report::source::{AROUND, SourceFile, Sources, file_and_line, places};
 use homenode_sys::dir::Dir;
 use homenode_trace::symbols::Symbols;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -43,6 +43,17 @@ pub(crate) fn read(doc: &ReportDoc, symbols: &Symbols, recorded: Option<SystemTi
         }
     }
     sources
+}
+
+/// Paths of the files that findings name, by these names. Of a file that is here, the one without links.
+pub(crate) fn paths(doc: &ReportDoc, symbols: &Symbols) -> BTreeMap<String, String> {
+    let short = homenode_sim::names::short_names(symbols);
+    let found = doc.evaluations.iter().flat_map(|e| &e.findings).flat_map(|f| &f.places);
+    let named: BTreeSet<&str> = found.filter_map(|p| file_and_line(p)).map(|(file, _)| file).collect();
+    let real =
+        |path: &str| Path::new(path).canonicalize().map_or(path.to_owned(), |p| p.to_string_lossy().into_owned());
+    let paths = short.iter().filter(|(_, name)| named.contains(name.as_str()));
+    paths.map(|(path, name)| (name.clone(), real(path))).collect()
 }
 
 /// When the module was linked that has code of this source file.

@@ -1,4 +1,5 @@
 //! Commands that decide and act.
+use super::names;
 use super::values::{bytes, permille, seconds};
 use clap::{Args, ValueHint};
 use std::ffi::OsString;
@@ -26,13 +27,13 @@ pub(crate) struct Place {
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
     /// Machine to plan for: a name (`homenode list machines`), a TOML file, or `this`.
-    #[arg(long, default_value = "this")]
+    #[arg(long, default_value = "this", value_parser = names::MACHINE, hide_possible_values = true)]
     pub(crate) machine: String,
     /// Threads to processors, as in `report`; the plan pins them there.
-    #[arg(long)]
+    #[arg(long, value_parser = names::MAP, hide_possible_values = true)]
     pub(crate) map: Option<String>,
     /// Rule that turns counts into homes (`homenode list rules`) [default: hop-sensitive]
-    #[arg(long)]
+    #[arg(long, value_parser = names::family("rules"), hide_possible_values = true)]
     pub(crate) rule: Option<String>,
     /// Page size to place by, in bytes [default: the machine's page]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
@@ -70,7 +71,7 @@ pub(crate) struct Run {
           value_parser = ["build", "size"])]
     pub(crate) matching: String,
     /// Run the program once under each of: first-touch, interleave, autonuma, homenode.
-    #[arg(long, value_name = "REGIME", value_delimiter = ',')]
+    #[arg(long, value_name = "REGIME", value_delimiter = ',', value_parser = names::REGIME, hide_possible_values = true)]
     pub(crate) compare: Vec<String>,
     #[command(flatten)]
     pub(crate) live: Live,
@@ -113,7 +114,7 @@ pub(crate) struct Migrate {
 #[command(group = clap::ArgGroup::new("kept").args(["journal", "record"]).multiple(true))]
 pub(crate) struct Live {
     /// Policy that decides (`homenode list policies`) [default: affinity]
-    #[arg(long)]
+    #[arg(long, value_parser = names::family("policies"), hide_possible_values = true)]
     pub(crate) policy: Option<String>,
     /// Most time for moving pages, in percent of the time that passes [default: 10]
     #[arg(long, value_name = "PERCENT", value_parser = permille)]

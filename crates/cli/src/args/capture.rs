@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::names;
 use super::values::{bytes, count, one_in, permille, seconds};
 
 #[derive(Args, Debug)]
@@ -27,7 +28,7 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) force: bool,
     /// How to see references (`homenode list backends`).
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = names::BACKEND, hide_possible_values = true)]
     pub(crate) backend: String,
     /// Stop recording after N references, K, M and G being powers of 1000; the program runs on.
     #[arg(long, value_name = "N", value_parser = count)]

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 mod act;
 mod capture;
+mod gate;
 mod machine;
+pub(crate) mod names;
 mod read;
 mod sim;
 mod study;

@@ -1,4 +1,6 @@
 //! Commands that look at recordings.
+use super::gate::Gate;
+use super::names;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -78,17 +80,17 @@ pub(crate) struct Export {
     #[arg(long)]
     pub(crate) after_caches: bool,
     /// Machine: a name (`homenode list machines`) or a TOML file.
-    #[arg(long, default_value = "two-socket")]
+    #[arg(long, default_value = "two-socket", value_parser = names::MACHINE, hide_possible_values = true)]
     pub(crate) machine: String,
     /// Placement block in bytes, a power of two [default: the machine's page]
     #[arg(long, value_name = "BYTES")]
     pub(crate) block: Option<u64>,
     /// Threads to processors, as in `homenode report`.
-    #[arg(long)]
+    #[arg(long, value_parser = names::MAP, hide_possible_values = true)]
     pub(crate) map: Option<String>,
     /// Where data would be if it were laid out as by `homenode sweep --realign`, for pages of --block bytes: word,
     /// word(WINDOW,PAGE,SHARE) or field. The rows are the same; what moved has an address above 2^47.
-    #[arg(long, value_name = "HOW", conflicts_with = "after_caches")]
+    #[arg(long, value_name = "HOW", conflicts_with = "after_caches", value_parser = names::family("realignments"), hide_possible_values = true)]
     pub(crate) realign: Option<String>,
     /// Order of the rows.
     #[arg(long, value_enum, default_value = "model")]
@@ -111,6 +113,8 @@ pub(crate) struct Export {
   homenode report app.hnt --verify
   homenode report app.hnt --machine dram-cxl --capacity 16G,64G
   homenode topo --measure && homenode report app.hnt --machine this --model overlap
+  homenode report app.hnt --fail-above 5% --github --sarif homenode.sarif     in continuous integration
+  homenode report app.hnt --baseline old.json                                 only for what became worse
 
 --map: `sockets`, the default, binds thread i of the T that live at the same time on node floor(i * nodes / T).
 Where the program bound its threads itself (recorded affinity calls) that wins over the default.
@@ -126,16 +130,16 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) force: bool,
     /// Machine: a name (`homenode list machines`) or a TOML file.
-    #[arg(long, default_value = "two-socket")]
+    #[arg(long, default_value = "two-socket", value_parser = names::MACHINE, hide_possible_values = true)]
     pub(crate) machine: String,
     /// Placement block in bytes, a power of two; several separated by commas [default: the machine's page]
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub(crate) block: Vec<u64>,
     /// Policies to evaluate (`homenode list policies`) [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = names::family("policies"), hide_possible_values = true)]
     pub(crate) policy: Vec<String>,
     /// Threads to processors.
-    #[arg(long)]
+    #[arg(long, value_parser = names::MAP, hide_possible_values = true)]
     pub(crate) map: Option<String>,
     /// A second dataset (usually the repaired program) to show beside the first.
     #[arg(long, value_name = "DATASET", value_hint = ValueHint::DirPath)]
@@ -171,11 +175,14 @@ pub(crate) struct Report {
     /// Print the document as JSON.
     #[arg(long, conflicts_with = "output")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct List {
     /// Family; without it, the families.
+    #[arg(value_parser = names::family("families"), hide_possible_values = true)]
     pub(crate) family: Option<String>,
     /// Print as JSON.
     #[arg(long)]
@@ -193,6 +200,7 @@ pub(crate) struct List {
   homenode reproduce ascoma --only radix --size P -o radix/  one of its programs as long as the study's")]
 pub(crate) struct Reproduce {
     /// What to reproduce (`homenode list experiments`).
+    #[arg(value_parser = names::family("experiments"), hide_possible_values = true)]
     pub(crate) what: String,
     /// Only this experiment of it, such as E8; may be repeated.
     #[arg(short, long, value_name = "NAME")]
@@ -201,7 +209,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "PROGRAMS", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Size of the programs: XS, S, M, or P, which is that of the paper and takes hours.
-    #[arg(long, default_value = "XS")]
+    #[arg(long, default_value = "XS", value_parser = names::SIZE, hide_possible_values = true)]
     pub(crate) size: String,
     /// Folder for the page (Markdown, HTML with its pictures inside), pictures and data; made if missing.
     #[arg(short, long, value_hint = ValueHint::DirPath)]

@@ -1,4 +1,5 @@
 //! Commands that run recordings again in virtual time.
+use super::names;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -44,18 +45,18 @@ pub(crate) struct SimCluster {
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
     /// Steps of the protocol: base, dw, rf, dd, nil (genima).
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "base,genima")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "base,genima", value_parser = names::STEP, hide_possible_values = true)]
     pub(crate) protocol: Vec<String>,
     /// Shapes of the cluster: nodes x processors of each [default: the machine's]
     #[arg(long, value_name = "SHAPES", value_delimiter = ',')]
     pub(crate) nodes: Vec<String>,
     /// Machine: a name (`homenode list machines`) or a TOML file.
-    #[arg(long, default_value = "svm-achievable")]
+    #[arg(long, default_value = "svm-achievable", value_parser = names::MACHINE, hide_possible_values = true)]
     pub(crate) machine: String,
     /// Bytes of a page, a power of two: 4K, 16K [default: the machine's]
     #[arg(long, value_name = "BYTES", value_parser = super::values::bytes)]
     pub(crate) page: Option<u64>,
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help = homenode_toolkit::what_ifs_help())]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help = homenode_toolkit::what_ifs_help(), value_parser = names::family("what-ifs"), hide_possible_values = true)]
     pub(crate) what_if: Vec<String>,
     /// Check that every read of a shared page finds what was written last, as it must in a program without data races; takes memory.
     #[arg(long)]
@@ -63,14 +64,14 @@ pub(crate) struct SimCluster {
     #[arg(long, value_name = "SEED[,KIND=SIZE]...", help = homenode_toolkit::faults_help())]
     pub(crate) faults: Option<String>,
     /// Another machine: what each of its parameters by itself, and all together, would save.
-    #[arg(long, value_name = "MACHINE")]
+    #[arg(long, value_name = "MACHINE", value_parser = names::MACHINE, hide_possible_values = true)]
     pub(crate) compare: Option<String>,
     /// Note what the protocol does in journals in this folder, which is made or empty, for `homenode svm replay`: of one shape and one
     /// protocol, without --what-if and --compare.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath, conflicts_with_all = ["what_if", "compare"])]
     pub(crate) journal: Option<PathBuf>,
     /// Threads to processors, as in `homenode report` [default: compact]
-    #[arg(long)]
+    #[arg(long, value_parser = names::MAP, hide_possible_values = true)]
     pub(crate) map: Option<String>,
     /// Count only this phase of the program; what precedes it is run all the same.
     #[arg(long, value_name = "NAME")]
@@ -113,16 +114,16 @@ pub(crate) struct SimMemory {
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) dataset: PathBuf,
     /// Architectures, compared with ccnuma, which always runs [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = names::family("architectures"), hide_possible_values = true)]
     pub(crate) architecture: Vec<String>,
     /// Memory pressures in percent: numbers, ranges in steps of 20 (10..90) or other steps (10..90:10) [default: 10..90]
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) pressure: Vec<String>,
     /// Machine: a name (`homenode list machines`) or a TOML file.
-    #[arg(long, default_value = "ascoma")]
+    #[arg(long, default_value = "ascoma", value_parser = names::MACHINE, hide_possible_values = true)]
     pub(crate) machine: String,
     /// Threads to processors, as in `homenode report`.
-    #[arg(long)]
+    #[arg(long, value_parser = names::MAP, hide_possible_values = true)]
     pub(crate) map: Option<String>,
     /// Count only this phase of the program; what precedes it is run all the same.
     #[arg(long, value_name = "NAME")]
@@ -131,13 +132,13 @@ pub(crate) struct SimMemory {
     #[arg(long, value_name = "FACTOR")]
     pub(crate) gaps: Option<f64>,
     /// Take another reading of what the study leaves open (`homenode list open-points`).
-    #[arg(long, value_name = "POINTS", value_delimiter = ',')]
+    #[arg(long, value_name = "POINTS", value_delimiter = ',', value_parser = names::family("open-points"), hide_possible_values = true)]
     pub(crate) open: Vec<String>,
     /// Sizes of DRAM before an expander: percent of the pages used, ranges in steps of 10 or others (10..90:20), bytes (64M) [default: 10..100]
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) dram: Vec<String>,
     /// Policies of DRAM before an expander (`homenode list tier-policies`) [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = names::family("tier-policies"), hide_possible_values = true)]
     pub(crate) policy: Vec<String>,
     /// Bytes of a page of DRAM and expander, a power of two: 4K, 2M [default: the machine's]
     #[arg(long, value_name = "BYTES", value_parser = super::values::bytes)]

@@ -1,4 +1,5 @@
 //! Commands that ask many questions at once.
+use super::names;
 use super::values;
 use clap::{Args, Parser, ValueHint};
 use std::ffi::OsString;
@@ -76,14 +77,14 @@ pub(crate) struct Sweep {
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) blocks: Vec<String>,
     /// Machines: names (`homenode list machines`) or TOML files [default: numa; with --protocols markatos]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = names::MACHINE, hide_possible_values = true)]
     pub(crate) machines: Vec<String>,
     /// Policies (`homenode list policies`), with ranges such as 'ace(1..8)' [default: first-touch; with --protocols none]
-    #[arg(long, value_name = "NAMES")]
+    #[arg(long, value_name = "NAMES", value_parser = names::family("policies"), hide_possible_values = true)]
     pub(crate) policies: Vec<String>,
     /// Protocols of page coherence (`homenode list protocols`), with ranges such as 'upt-del(1..64)', or all; beside
     /// them their own optimum. They see references to shared memory alone.
-    #[arg(long, value_name = "NAMES")]
+    #[arg(long, value_name = "NAMES", value_parser = names::PROTOCOL, hide_possible_values = true)]
     pub(crate) protocols: Vec<String>,
     /// With --protocols: also the best counter of upt-del and inv-del in hindsight, one for all pages and one for each
     /// page.
@@ -95,13 +96,13 @@ pub(crate) struct Sweep {
     /// instead of each simulated size (0); windows as if SHARE in a thousand references were shared, for recordings
     /// without private ones. field: one layout for the whole run, fields and elements padded, separated or grouped;
     /// field(PAGE): that for pages of PAGE bytes.
-    #[arg(long, value_name = "HOW", requires = "protocols")]
+    #[arg(long, value_name = "HOW", requires = "protocols", value_parser = names::family("realignments"), hide_possible_values = true)]
     pub(crate) realign: Vec<String>,
     /// The optimum: cost, parts (moves and copies too) or none [default: cost; with --protocols alone none]
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "WHAT", value_parser = names::OPTIMUM, hide_possible_values = true)]
     pub(crate) optimum: Option<String>,
     /// Analyses to run too (`homenode list analyses`); each writes its tables as CSV.
-    #[arg(short, long = "analysis", value_name = "NAMES", value_delimiter = ',')]
+    #[arg(short, long = "analysis", value_name = "NAMES", value_delimiter = ',', value_parser = names::family("analyses"), hide_possible_values = true)]
     pub(crate) analyses: Vec<String>,
     /// Ask everything again with the order of references disturbed, locally and by gaps, three times each.
     #[arg(long)]

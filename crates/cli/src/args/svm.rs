@@ -1,4 +1,5 @@
 //! Commands of shared virtual memory.
+use super::names;
 use super::values::bytes;
 use clap::{Args, Subcommand, ValueHint};
 use std::ffi::OsString;
@@ -103,11 +104,11 @@ pub(crate) struct SvmRun {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) threads: u16,
     /// Step of the ladder from Base to GeNIMA: base, dw, rf, dd, nil (genima is the same).
-    #[arg(long, value_name = "STEP", default_value = "genima")]
+    #[arg(long, value_name = "STEP", default_value = "genima", value_parser = names::STEP, hide_possible_values = true)]
     pub(crate) protocol: String,
     /// How nodes reach each other's memory: shm copies between memories of one host, tcp has sockets alone, mpi moves pages by the
     /// MPI of the mpirun that started this, or is tcp where that needs help there. Default: shm, with --hosts tcp.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = names::family("svm-transports"), hide_possible_values = true)]
     pub(crate) transport: Option<String>,
     /// Hosts that nodes run on, each getting as many as any other or one more; the first one is this machine.
     #[arg(long, value_name = "HOST[=ADDRESS],...", value_delimiter = ',', value_hint = ValueHint::Hostname)]
@@ -124,7 +125,7 @@ pub(crate) struct SvmRun {
     /// Homes of pages: first-touch (with who touches them first), round-robin (page by page in turn), block (equal parts of each
     /// piece of memory), or the file of a plan that `homenode place` wrote; what it does not name then lives with who touches
     /// it first. (A plan of such a name: ./block.)
-    #[arg(long, value_name = "RULE|PLAN", default_value = "first-touch", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "RULE|PLAN", default_value = "first-touch", value_hint = ValueHint::FilePath, value_parser = names::HOMES, hide_possible_values = true)]
     pub(crate) homes: String,
     /// Pages of which no other node has a copy stay writable at their homes, which tell nobody of it; from Base to GeNIMA it is not so.
     #[arg(long)]

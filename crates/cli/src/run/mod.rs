@@ -2,21 +2,21 @@
 mod act;
 mod dask;
 mod machine;
+mod report;
 mod study;
 mod svm;
 
 use crate::args::{
-    Cli, Command, Compact, Compile, Export, Import, List, Model, Order, Reading, Record, Report, Reproduce, Sim,
-    SweepWorker,
+    Cli, Command, Compact, Compile, Export, Import, List, Model, Order, Reading, Record, Reproduce, Sim, SweepWorker,
+    names,
 };
 use crate::progress::Bar;
 use clap::CommandFactory;
 use homenode_command::output::Results;
-use homenode_command::{Class, Failure, output};
+use homenode_command::{Class, Failure};
 use homenode_toolkit as toolkit;
 use homenode_trace::order::OrderKind;
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// Exit status.
@@ -35,7 +35,7 @@ pub(crate) fn run(cli: Cli, itself: Vec<OsString>) -> Done {
         Command::Recover(a) => recover(a, quiet),
         Command::Compact(a) => compact(a),
         Command::Export(a) => export(a, quiet),
-        Command::Report(a) => report(a, quiet),
+        Command::Report(a) => report::report(&a, quiet),
         Command::Sweep(a) => study::sweep(a, quiet, itself),
         Command::Sim(Sim::Memory(a)) => study::sim_memory(a, quiet),
         Command::Sim(Sim::Cluster(a)) => study::sim_cluster(a, quiet),
@@ -182,61 +182,6 @@ fn export(a: Export, quiet: bool) -> Done {
     Ok(0)
 }
 
-fn report(a: Report, quiet: bool) -> Done {
-    let request = toolkit::ReportRequest {
-        dataset: a.dataset,
-        compare: a.compare,
-        machine: a.machine,
-        blocks: a.block,
-        policies: a.policy,
-        map: a.map,
-        order: order(a.order, 1),
-        charge_spins: a.charge_spins,
-        model: model(a.model),
-        threshold_percent: a.threshold,
-        verify: a.verify,
-        capacity: a.capacity,
-    };
-    if let Some(path) = &a.output {
-        output::refuse_kind(path, &["html", "htm", "json"])?;
-        output::refuse_existing(path, a.force)?;
-    }
-    let some_pages = toolkit::has_some_pages(&request.dataset)?;
-    if some_pages {
-        let given =
-            [("--output", a.output.is_some()), ("--compare", request.compare.is_some()), ("--verify", a.verify)];
-        let given =
-            given.into_iter().chain([("--charge-spins", a.charge_spins), ("--capacity", !request.capacity.is_empty())]);
-        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
-            let why = "this recording has some pages alone (record --sample), of which there are estimates on the terminal and as --json";
-            return Err(Failure::usage(format!("{option}: {why}")));
-        }
-    }
-    if a.quick || some_pages {
-        // What a recording of some pages says is the whole report of it.
-        let doc = toolkit::quick(&request, a.changes || !a.quick, &mut Bar::new(quiet))?;
-        let (width, colour) = terminal();
-        return print(&if a.json { doc.to_json() } else { toolkit::quick_text(&doc, width, colour) });
-    }
-    toolkit::first_answer(&request, &mut Bar::new(quiet));
-    let doc = toolkit::report(&request, &mut Bar::new(quiet))?;
-    if a.json {
-        return print(&doc.to_json());
-    }
-    if let Some(path) = &a.output {
-        let json = path.extension().is_some_and(|e| e == "json");
-        output::write(path, if json { doc.to_json() } else { toolkit::html(&doc) }.as_bytes())?;
-    }
-    let (width, colour) = terminal();
-    print(&toolkit::text(&doc, width, colour))
-}
-
-/// Width of the terminal and whether to colour (<https://no-color.org>).
-fn terminal() -> (usize, bool) {
-    let shown = std::io::stdout().is_terminal();
-    (output::columns(), shown && std::env::var_os("NO_COLOR").is_none())
-}
-
 fn list(a: List) -> Done {
     let doc = toolkit::families::list(a.family.as_deref())?;
     print(&if a.json { doc.to_json() } else { doc.to_text() })
@@ -245,13 +190,17 @@ fn list(a: List) -> Done {
 fn completions(shell: clap_complete::Shell) -> Done {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "homenode", &mut text);
-    print(&String::from_utf8_lossy(&text))
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if shell == clap_complete::Shell::Fish {
+        text += &names::fish_arguments(&Cli::command());
+    }
+    print(&text)
 }
 
 fn man(directory: &Path) -> Done {
     let failed = |e| Failure::work(format!("cannot write man pages to {}: {e}", directory.display()));
     std::fs::create_dir_all(directory).map_err(failed)?;
-    clap_mangen::generate_to(Cli::command(), directory).map_err(failed)?;
+    clap_mangen::generate_to(names::shown(Cli::command()), directory).map_err(failed)?;
     Ok(0)
 }
 

@@ -195,6 +195,12 @@ impl Asked {
     }
 }
 
+/// What `--what-if` changes, with a line about each.
+pub(crate) fn what_ifs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let parameters = PARAMETERS.iter().map(|p| (p.name, p.summary));
+    parameters.chain(NAMED.iter().map(|(name, what, _)| (*name, *what)))
+}
+
 /// What `--what-if` takes, in words.
 pub fn what_ifs_help() -> String {
     let parameters: Vec<String> = PARAMETERS.iter().map(|p| format!("{} ({})", p.name, p.summary)).collect();

@@ -201,7 +201,7 @@ fn engines_are_deterministic_and_all_ways_of_running_agree() {
 fn names_parse_and_errors_say_what_is_allowed() {
     for choice in choices() {
         let again = Choice::parse(&choice.to_string()).expect("as displayed");
-        assert_eq!((again.spec.name, &again.values), (choice.spec.name, &choice.values));
+        assert_eq!((&again.spec.name, &again.values), (&choice.spec.name, &choice.values));
         assert!(!choice.spec.summary.is_empty() && choice.spec.params.iter().all(|p| !p.summary.is_empty()));
     }
     assert_eq!(Choice::parse(" ace ").expect("defaults").values, [4, 0, 0, 0]);

@@ -159,7 +159,7 @@ fn settled_blocks_stay_as_they_are_until_others_come() {
                 for access in references(&mut rng, m.nodes(), 20) {
                     engine.step(0, &access, &mut Asked::default());
                     let Some(place) = engine.settled(0, access.node) else { continue };
-                    seen.insert(choice.spec.name);
+                    seen.insert(choice.spec.name.clone());
                     let own = |a: Access| Access { node: access.node, weight: 1 + a.weight * (a.t.0 as u32 % 5), ..a };
                     let own: Vec<Access> = references(&mut rng, m.nodes(), 6).into_iter().map(own).collect();
                     let others = references(&mut rng, m.nodes(), 6);
@@ -173,6 +173,6 @@ fn settled_blocks_stay_as_they_are_until_others_come() {
         }
     }
     let timeless = |s: &&&policies::Spec| !s.decides_by.contains(&By::Time);
-    let expected: BTreeSet<_> = policies::ALL.iter().filter(timeless).map(|s| s.name).collect();
+    let expected: BTreeSet<_> = policies::ALL.iter().filter(timeless).map(|s| s.name.clone()).collect();
     assert!(seen.is_superset(&expected), "{seen:?}");
 }

@@ -41,7 +41,7 @@ fn commands_of_github_are_escaped() {
     doc.evaluations[0].findings[0].advice = "100 %\r\ndone".into();
     let text = github(&annotations(&doc, "/p"));
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 3, "{text}"); one is told otherwise in the second\n{text}");
+    assert_eq!(lines.len(), 3, "{text}");
     assert!(lines.iter().all(|l| l.starts_with("::warning file=a%2Cb%3Ac%25.c,line=")), "{text}");
     assert!(text.contains("100 %25%0D%0Adone. Worth 24 %25 of"), "{text}");
     assert!(text.contains("title=False sharing%3A words of"), "{text}");

@@ -38,7 +38,7 @@ type Lines = BTreeMap<(String, u32, String), Counts>;
 
 fn of_program(path: &Path) -> Result<Lines, String> {
     let not = || format!("{}: not a program for x86-64", path.display());
-    let found = dependences(path, homenode_hooks::ARCHIVE).ok_or_else(not)?;
+    let found = dependences(path, &homenode_hooks::ARCHIVE).ok_or_else(not)?;
     let sites: Vec<u64> = found.keys().copied().collect();
     let mut lines = Lines::new();
     for (site, place) in sites.iter().zip(resolve(path, &sites, &[], None)?.places) {
@@ -50,7 +50,7 @@ fn of_program(path: &Path) -> Result<Lines, String> {
 fn of_recording(path: &Path) -> Result<Lines, String> {
     let reader = open(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let symbols = reader.symbols();
-    let known = Dependences::new(symbols, homenode_hooks::ARCHIVE);
+    let known = Dependences::new(symbols, &homenode_hooks::ARCHIVE);
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     let (mut bytes, mut frame, mut sites) = (Vec::new(), DecodedFrame::default(), Vec::new());
     for thread in 0..reader.threads() {

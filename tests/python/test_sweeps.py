@@ -1,5 +1,6 @@
 """Sweeps: by this machine's worker processes, and on a Dask cluster of which workers are killed."""
 import hashlib
+import json
 import os
 import random
 import signal
@@ -32,10 +33,23 @@ def cluster():
 
 
 def test_a_sweep_is_the_commands(slow, local, tmp_path, homenode):
-    words = ["--blocks", STUDY["blocks"], "--machines", "numa,ace", "--policies", ",".join(STUDY["policies"]), "--optimum", "parts"]
-    assert homenode("sweep", slow.path, *words, "-o", tmp_path / "x.sweep").returncode == 0
+    assert homenode("sweep", slow.path, *words(tmp_path)).returncode == 0
     assert digest(local) == hashlib.sha256((tmp_path / "x.sweep" / "results.parquet").read_bytes()).hexdigest()
     assert local.table.num_rows == local.doc["rows"] and "rows in" in repr(local)
+
+
+def words(tmp_path):
+    lists = ["--blocks", STUDY["blocks"], "--machines", "numa,ace", "--policies", ",".join(STUDY["policies"])]
+    return [*lists, "--optimum", STUDY["optimum"], "-o", tmp_path / "x.sweep"]
+
+
+def test_the_command_takes_a_cluster(slow, local, tmp_path, cluster, homenode):
+    done = homenode("sweep", slow.path, *words(tmp_path), "--json", "--dask", cluster.scheduler.address)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["table_sha256"] == digest(local)
+    done = homenode("sweep", slow.path, *words(tmp_path / "y"), "--dask", "tcp://127.0.0.1:1")
+    assert done.returncode == 1 and "cannot reach the scheduler" in done.stderr
+    assert homenode("sweep", tmp_path, *words(tmp_path / "z"), "--dask", cluster.scheduler.address).returncode == 3
 
 
 def test_a_study_is_a_dictionary_too(slow, local, tmp_path):

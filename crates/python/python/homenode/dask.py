@@ -29,6 +29,8 @@ from . import _errors, _native
 Progress = Callable[[str, int, Optional[int]], object]
 #: How often a task is given to workers that die, which Dask itself does some times for each of these.
 TRIES = 5
+#: How long a scheduler may take to answer.
+SECONDS = 10
 #: What a group's part of a partition has, as schedulers are told: enough that a task rather waits a little for it.
 GROUP_BYTES = 64 << 20
 
@@ -221,7 +223,7 @@ def main() -> int:
             print(f"homenode: {stage}: {done} of {known} tasks", file=sys.stderr)
 
     try:
-        with Client(address, timeout=30) as client:
+        with Client(address, timeout=SECONDS) as client:
             print(sweep(client, request, told), end="")
     except _errors.Error as e:
         print(f"homenode: {e}", file=sys.stderr)

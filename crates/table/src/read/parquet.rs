@@ -126,7 +126,10 @@ impl Groups {
                 let Some(column) = column else { continue };
                 let read = column.read(cells, asked, words)?;
                 if *rows.get_or_insert(read) != read {
-                    return Err(ReadError::new(format!("column {} has fewer or more rows than another one", column.name)));
+                    return Err(ReadError::new(format!(
+                        "column {} has fewer or more rows than another one",
+                        column.name
+                    )));
                 }
             }
             batch.rows = rows.unwrap_or(0);
@@ -215,7 +218,8 @@ impl Column {
                         return Ok(*number);
                     }
                     let text = std::str::from_utf8(bytes.data());
-                    let number = words.number(text.map_err(|_| ReadError::new(format!("column {name} is no UTF-8")))?)?;
+                    let number =
+                        words.number(text.map_err(|_| ReadError::new(format!("column {name} is no UTF-8")))?)?;
                     last = Some((bytes, number));
                     Ok(number)
                 })

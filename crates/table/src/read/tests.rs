@@ -33,11 +33,7 @@ fn of_parquet(bytes: Vec<u8>) -> Result<(Vec<Row>, Vec<String>), ReadError> {
 
 /// A file of so many rows with absent cells and words that need quotes.
 fn written(format: Format, rows: u64) -> Vec<u8> {
-    let columns = vec![
-        Column::new("x", Kind::Real),
-        Column::new("word", Kind::Text),
-        Column::new("n", Kind::Count),
-    ];
+    let columns = vec![Column::new("x", Kind::Real), Column::new("word", Kind::Text), Column::new("n", Kind::Count)];
     let mut out = Vec::new();
     let mut file = TableFile::new(&mut out, format, columns).unwrap();
     for i in 0..rows {
@@ -83,7 +79,10 @@ fn text_of_other_programs_is_read() {
 fn errors_name_line_and_column() {
     let said = |text: &[u8]| of_csv(text).unwrap_err().to_string();
     assert!(said(b"").contains("names of its columns"));
-    assert_eq!(said(b"n\n1\n-5\n"), "line 3, column n: '-5' is no whole number from 0 to 2^64 - 1 (decimal, or hexadecimal behind 0x)");
+    assert_eq!(
+        said(b"n\n1\n-5\n"),
+        "line 3, column n: '-5' is no whole number from 0 to 2^64 - 1 (decimal, or hexadecimal behind 0x)"
+    );
     assert!(said(b"n\n18446744073709551616\n").contains("line 2, column n"));
     assert!(said(b"n\n0x\n").contains("line 2, column n") && said(b"w\n\xff\n").contains("line 2, column w"));
     assert!(said(b"n,w\n1,2\n1\n").contains("line 3: it has 1 cells, and the first line 2"));

@@ -23,8 +23,8 @@ mod tests;
 
 use super::{Format, ReadError};
 use crate::report::{FileReport, ImportSink, Input};
-use homenode_sampling::perf::Counts;
 use container::Header;
+use homenode_sampling::perf::Counts;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 

@@ -44,7 +44,9 @@ impl Unpacker {
             more = got == CHUNK || input.pos() < bytes.len();
             self.given += got as u64;
             if self.given > FREE_BYTES.max(self.taken.saturating_mul(RATIO_MAX)) {
-                let why = format!("its compressed records grow to more than {RATIO_MAX} times their size, which `perf` does not write");
+                let why = format!(
+                    "its compressed records grow to more than {RATIO_MAX} times their size, which `perf` does not write"
+                );
                 return Err(ReadError::File(why));
             }
             self.records(&mut each)?;

@@ -299,7 +299,10 @@ fn compressed_records_say_the_same_wherever_they_are_cut() {
         for padded in [false, true] {
             for file in [names().packed(bytes, padded).file(), names().packed(bytes, padded).pipe()] {
                 let (packed, of_packed) = seen(&file).unwrap();
-                assert_eq!((&packed.samples, &packed.notices, &packed.names), (&plain.samples, &plain.notices, &plain.names));
+                assert_eq!(
+                    (&packed.samples, &packed.notices, &packed.names),
+                    (&plain.samples, &plain.notices, &plain.names)
+                );
                 assert_eq!((of_packed.counts, of_packed.notes), (report.counts, report.notes.clone()));
             }
         }

@@ -113,10 +113,14 @@ fn checked(table: &TableReader<'_>) -> Result<Vec<String>, ReadError> {
         return refuse(&format!("it has no column {}", ASKED[missing].names.join(" or ")));
     }
     if table.has(CHARGED) {
-        return refuse("its rows are what policies saw behind caches (`homenode export --after-caches`), not references");
+        return refuse(
+            "its rows are what policies saw behind caches (`homenode export --after-caches`), not references",
+        );
     }
     if table.has(WEIGHT) {
-        return refuse("its rows are samples, with weights: a table of samples cannot be imported, only one of references");
+        return refuse(
+            "its rows are samples, with weights: a table of samples cannot be imported, only one of references",
+        );
     }
     let unknown: Vec<&str> = table.others().into_iter().filter(|name| !COMPUTED.contains(name)).collect();
     let mut notes = Vec::new();

@@ -53,7 +53,8 @@ fn three_columns_are_enough() {
 fn rows_stay_in_order_with_threads_that_change_at_random() {
     let dir = tempfile::tempdir().unwrap();
     let mut rng = homenode_base::Rng::new(7);
-    let (mut text, mut expected, mut thread) = ("thread,addr,op,size,site,phase,instructions\n".to_owned(), Vec::new(), 0);
+    let (mut text, mut expected, mut thread) =
+        ("thread,addr,op,size,site,phase,instructions\n".to_owned(), Vec::new(), 0);
     for i in 0..5000_u64 {
         // Long runs, beyond a batch, and short ones.
         if rng.chance(1, if i < 2500 { 300 } else { 2 }) {
@@ -114,7 +115,9 @@ fn what_is_wrong_is_named_with_line_and_column() {
     assert!(refused("thread,addr,op,size\n0,1,load,0\n").contains("line 2, column size"));
     assert!(refused("thread,addr,op,size\n0,1,load,4294967296\n").contains("line 2, column size"));
     assert!(refused("thread,addr,op,line\n0,1,load,4294967296\n").contains("line 2, column line"));
-    assert!(refused("thread,addr,op\n").contains("no rows") && refused("thread,addr,op\n-1,1,load\n").contains("line 2"));
+    assert!(
+        refused("thread,addr,op\n").contains("no rows") && refused("thread,addr,op\n-1,1,load\n").contains("line 2")
+    );
     assert!(refused("thread,addr,op,weight\n0,1,load,3\n").contains("samples"));
     assert!(refused("thread,addr,op,charged\n0,1,load,read\n").contains("--after-caches"));
     let threads: String = (0..70_000).map(|t| format!("{t},1,load\n")).collect();
@@ -124,7 +127,8 @@ fn what_is_wrong_is_named_with_line_and_column() {
 #[test]
 fn huge_numbers_of_threads_and_sites_are_numbered_anew() {
     let dir = tempfile::tempdir().unwrap();
-    let text = "thread,addr,op,site\n18446744073709551615,1,load,18446744073709551615\n7,18446744073709551615,store,4\n";
+    let text =
+        "thread,addr,op,site\n18446744073709551615,1,load,18446744073709551615\n7,18446744073709551615,store,4\n";
     let (summary, data) = imported(dir.path(), text).unwrap();
     assert_eq!(refs(&data, OrderKind::Model).iter().map(|r| (r.thread, r.site)).collect::<Vec<_>>(), [(1, 1), (0, 0)]);
     assert_eq!(summary.notes.iter().filter(|n| n.contains("new numbers")).count(), 2, "{:?}", summary.notes);

@@ -93,7 +93,9 @@ impl<'w> Writing<'w> {
         let stamp = self.stamp(thread, batch, row)?;
         self.enter(thread, cells[PHASE].word(row), stamp, table)?;
         let counted = self.counted(batch, row, table);
-        let begin = self.refs.is_empty() || counted.is_some() == self.instructions.is_empty() || self.refs.len() == BATCH_REFS_MAX;
+        let begin = self.refs.is_empty()
+            || counted.is_some() == self.instructions.is_empty()
+            || self.refs.len() == BATCH_REFS_MAX;
         if begin || thread != self.of.0 || (self.timed && stamp != self.of.1) {
             self.flush()?;
             self.of = (thread, stamp);
@@ -192,17 +194,25 @@ impl<'w> Writing<'w> {
     fn notes(&self) -> Vec<String> {
         let rows = [
             (self.not_counted, "rows have instructions that were not counted: these are not kept"),
-            (self.sites.moved, "rows have another file, line or function than the first row of their site: that of the first is kept"),
-            (self.objects.renamed, "rows name data otherwise than a row before them at the same address: the first name is kept"),
+            (
+                self.sites.moved,
+                "rows have another file, line or function than the first row of their site: that of the first is kept",
+            ),
+            (
+                self.objects.renamed,
+                "rows name data otherwise than a row before them at the same address: the first name is kept",
+            ),
         ];
-        let mut notes: Vec<String> = rows.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        let mut notes: Vec<String> =
+            rows.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
         if self.objects.given_up {
             notes.push("names of data are left out: they change too often from address to address".to_owned());
         }
         notes.push(if self.timed {
             "the times of the rows are their order; nothing says which references the program itself ordered".to_owned()
         } else {
-            "the order of the rows is that of the references; nothing says which of them the program itself ordered".to_owned()
+            "the order of the rows is that of the references; nothing says which of them the program itself ordered"
+                .to_owned()
         });
         notes
     }

@@ -34,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sampling", &["base", "trace", "sys", "host"]),
     ("symbols", &["trace", "openmp", "sys"]),
     ("capture", &["base", "trace", "sys", "hooks", "host", "sampling", "symbols"]),
-    ("import", &["base", "trace", "sys", "sampling", "symbols", "capture"]),
+    ("import", &["base", "table", "trace", "sys", "sampling", "symbols", "capture"]),
     ("migrate", &["base", "machine", "placement", "sys"]),
     ("command", &["base", "trace", "machine", "timed", "sys", "hooks", "host", "sampling", "symbols", "capture"]),
     ("svmrun", &["base", "table", "placement", "sys", "hlrc", "svm", "hooks", "host", "symbols", "command"]),

@@ -20,7 +20,7 @@ pub struct ImportDoc {
     pub dataset: String,
     /// The imported file or folder.
     pub file: String,
-    /// Its format (`homenode list formats`).
+    /// Format of that (`homenode list formats`).
     pub format: &'static str,
     /// Samples in the dataset; 0 for an exact recording.
     pub samples: u64,

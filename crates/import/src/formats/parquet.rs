@@ -3,7 +3,10 @@ use super::rows;
 use super::{Format, ReadError};
 use crate::report::{FileReport, ImportSink, Input, Source};
 use homenode_table::read::{Asked, Contents, TableReader};
-use std::io::SeekFrom;
+use std::fs::File;
+use std::io::{self, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 pub(crate) static SPEC: Format = Format {
     name: "parquet",
@@ -21,13 +24,25 @@ fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadE
     rows::read(begin, sink)
 }
 
+/// A file that is read from several places.
+struct OfFile(File);
+
+impl Contents for OfFile {
+    fn bytes(&self) -> u64 {
+        self.0.metadata().map_or(0, |m| m.len())
+    }
+    fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<usize> {
+        FileExt::read_at(&self.0, out, at)
+    }
+}
+
 /// The file, or a copy of what is in memory anyway.
-fn contents(source: &mut dyn Source) -> std::io::Result<Contents> {
+fn contents(source: &mut dyn Source) -> io::Result<Arc<dyn Contents>> {
     if let Some(file) = source.handle() {
-        return Ok(Contents::File(file?));
+        return Ok(Arc::new(OfFile(file?)));
     }
     let mut bytes = Vec::new();
     source.seek(SeekFrom::Start(0))?;
     source.read_to_end(&mut bytes)?;
-    Ok(Contents::Bytes(bytes))
+    Ok(Arc::new(bytes))
 }

@@ -75,7 +75,7 @@ fn location(l: &Line) -> Value {
     json!({ "physicalLocation": { "artifactLocation": artifact, "region": { "startLine": l.line } } })
 }
 
-/// The same finding has the same one in the next run, wherever its lines have moved.
+/// Fingerprint of a finding, which is that of the same finding in the next run, wherever its lines have moved.
 fn fingerprint(a: &Annotation) -> String {
     let path = a.lines.first().map_or("", |l| l.path.as_str());
     let digest = Sha256::digest(format!("{}\0{path}\0{}", rule(a.kind), without_lines(&a.object)));

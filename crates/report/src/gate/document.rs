@@ -259,7 +259,7 @@ fn placed() -> String {
     "the best placement of pages (`homenode place`)".to_owned()
 }
 
-/// Why not even shares of local and remote accesses are known.
+/// Words on why not even shares of local and remote accesses are known.
 fn locality(gaps: &[Gap]) -> Option<String> {
     gaps.iter().find(|g| g.doubts == "locality").map(Gap::words)
 }

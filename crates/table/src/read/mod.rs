@@ -6,8 +6,8 @@ mod tests;
 mod words;
 
 use std::fmt;
-use std::fs::File;
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
 use words::Words;
 
 /// Rows of a batch, at most.
@@ -83,12 +83,24 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 /// What holds a Parquet file, which is read from several places.
-#[derive(Debug)]
-pub enum Contents {
-    /// A file.
-    File(File),
-    /// Its bytes.
-    Bytes(Vec<u8>),
+pub trait Contents: Send + Sync {
+    /// How many bytes there are.
+    fn bytes(&self) -> u64;
+    /// Bytes from a place on, as many as are there and fit; none at the end.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<usize>;
+}
+
+impl Contents for Vec<u8> {
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
+    fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<usize> {
+        let from = usize::try_from(at).unwrap_or(usize::MAX).min(self.len());
+        (&self[from..]).read(out)
+    }
 }
 
 /// A table that is being read. Memory: a batch of rows, the words, and of a Parquet file a page a column.
@@ -123,7 +135,7 @@ impl<'s> TableReader<'s> {
     ///
     /// # Errors
     /// It is damaged, or a column that is asked for is there twice or of another kind.
-    pub fn parquet(file: Contents, asked: &[Asked]) -> Result<TableReader<'s>, ReadError> {
+    pub fn parquet(file: Arc<dyn Contents>, asked: &[Asked]) -> Result<TableReader<'s>, ReadError> {
         let groups = parquet::Groups::open(file)?;
         let names = groups.names();
         let mut reader = TableReader::new(Form::Parquet(Box::new(groups)), names, asked)?;

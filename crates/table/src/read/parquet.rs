@@ -8,7 +8,8 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read};
+use std::sync::Arc;
 
 /// Most bytes that the chunk of one column in one row group may claim to be.
 const CHUNK_MAX: i64 = 1 << 30;
@@ -19,46 +20,40 @@ impl From<ParquetError> for ReadError {
     }
 }
 
-impl Length for Contents {
-    fn len(&self) -> u64 {
-        match self {
-            Contents::File(file) => file.metadata().map_or(0, |m| m.len()),
-            Contents::Bytes(bytes) => bytes.len() as u64,
-        }
+/// A file as the library reads it.
+struct File(Arc<dyn Contents>);
+
+/// The bytes of a file from a place on.
+struct Tail {
+    file: Arc<dyn Contents>,
+    at: u64,
+}
+
+impl Read for Tail {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read_at(self.at, out)?;
+        self.at += n as u64;
+        Ok(n)
     }
 }
 
-/// The bytes `start..start + length`, of which there may be fewer.
-fn cut(bytes: &[u8], start: u64, length: usize) -> &[u8] {
-    let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
-    &bytes[start..start.saturating_add(length).min(bytes.len())]
+impl Length for File {
+    fn len(&self) -> u64 {
+        self.0.bytes()
+    }
 }
 
-impl ChunkReader for Contents {
-    type T = Box<dyn Read>;
+impl ChunkReader for File {
+    type T = BufReader<Tail>;
 
-    fn get_read(&self, start: u64) -> ParquetResult<Box<dyn Read>> {
-        Ok(match self {
-            Contents::File(file) => {
-                let mut file = file.try_clone()?;
-                file.seek(SeekFrom::Start(start))?;
-                Box::new(BufReader::new(file))
-            }
-            Contents::Bytes(bytes) => Box::new(std::io::Cursor::new(cut(bytes, start, usize::MAX).to_vec())),
-        })
+    fn get_read(&self, start: u64) -> ParquetResult<BufReader<Tail>> {
+        Ok(BufReader::new(Tail { file: self.0.clone(), at: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let mut out = Vec::new();
-        match self {
-            Contents::File(file) => {
-                let mut file = file.try_clone()?;
-                file.seek(SeekFrom::Start(start))?;
-                // Grows with what is there, not with what is claimed.
-                file.take(length as u64).read_to_end(&mut out)?;
-            }
-            Contents::Bytes(bytes) => out.extend_from_slice(cut(bytes, start, length)),
-        }
+        // Grows with what is there, not with what is claimed.
+        Tail { file: self.0.clone(), at: start }.take(length as u64).read_to_end(&mut out)?;
         if out.len() < length {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} are not all there")));
         }
@@ -68,7 +63,7 @@ impl ChunkReader for Contents {
 
 /// Reads row groups.
 pub(super) struct Groups {
-    file: SerializedFileReader<Contents>,
+    file: SerializedFileReader<File>,
     /// The group that is read next.
     group: usize,
     /// Columns of the group that is being read, in the order of the columns asked for.
@@ -87,9 +82,9 @@ struct Column {
 }
 
 impl Groups {
-    pub(super) fn open(file: Contents) -> Result<Groups, ReadError> {
+    pub(super) fn open(file: Arc<dyn Contents>) -> Result<Groups, ReadError> {
         let (open, places) = Default::default();
-        let file = guarded(|| Ok(SerializedFileReader::new(file)?))?;
+        let file = guarded(|| Ok(SerializedFileReader::new(File(file))?))?;
         Ok(Groups { file, group: 0, open, places })
     }
 

@@ -1,6 +1,7 @@
 //! Tables that were written here and elsewhere, and damaged ones.
 use super::*;
 use crate::{Cell, Column, Format, Kind, TableFile};
+use std::sync::Arc;
 
 const ASKED: [Asked; 3] = [
     Asked { names: &["n"], words: false },
@@ -28,7 +29,7 @@ fn of_csv(text: &[u8]) -> Result<(Vec<Row>, Vec<String>), ReadError> {
 }
 
 fn of_parquet(bytes: Vec<u8>) -> Result<(Vec<Row>, Vec<String>), ReadError> {
-    all(TableReader::parquet(Contents::Bytes(bytes), &ASKED)?)
+    all(TableReader::parquet(Arc::new(bytes), &ASKED)?)
 }
 
 /// A file of so many rows with absent cells and words that need quotes.
@@ -96,7 +97,7 @@ fn errors_name_line_and_column() {
     let damaged = of_parquet(b"PAR1....PAR1".to_vec()).unwrap_err().to_string();
     assert!(damaged.contains("damaged"), "{damaged}");
     let wrong = Asked { names: &["x"], words: false };
-    let reader = TableReader::parquet(Contents::Bytes(written(Format::Parquet("t", 10), 10)), &[wrong]);
+    let reader = TableReader::parquet(Arc::new(written(Format::Parquet("t", 10), 10)), &[wrong]);
     assert_eq!(reader.err().unwrap().to_string(), "column x is DOUBLE: whole numbers are needed");
 }
 

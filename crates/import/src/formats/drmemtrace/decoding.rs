@@ -2,8 +2,6 @@
 use super::super::ReadError;
 use super::entry::{VERSION_STAMPS, marker};
 use super::futex::{self, Call, End, Waits};
-use super::lane::Lane;
-use super::stream::Stream;
 use super::summary::{Origin, Summary};
 use crate::report::{Batch, ExactSink, FileReport, ImportSink};
 use homenode_trace::frame::RawRef;
@@ -13,13 +11,13 @@ use std::collections::HashMap;
 /// What is known of a thread.
 #[derive(Debug)]
 pub(super) struct ThreadState {
-    /// Its number in the dataset.
+    /// Number in the dataset.
     pub(super) number: u32,
     pub(super) pid: u32,
     pub(super) tid: u32,
-    /// Its instructions since its last reference, while no file is at it.
+    /// Instructions since the thread's last reference, while no file is at it.
     pub(super) instructions: u32,
-    /// Its last stamp.
+    /// The last stamp.
     pub(super) now: u64,
     /// Whether it has ended. It may go on in a further window, where it ends again.
     pub(super) exited: bool,
@@ -42,24 +40,6 @@ impl<'a> Decoding<'a> {
     pub(super) fn new(sink: &'a mut dyn ImportSink) -> Decoding<'a> {
         let (by_ids, states, summary, waits) = Default::default();
         Decoding { sink, by_ids, states, summary, waits }
-    }
-
-    /// Reads a file of the trace to its end; without a name it is the only one.
-    pub(super) fn file(&mut self, mut stream: Stream<'_>, name: &str, window: Option<u32>) -> Result<(), ReadError> {
-        let mut lane = Lane::new(Origin::of(name));
-        if let Some(number) = window {
-            self.summary.window(number.into());
-        }
-        let mut all = || loop {
-            let bytes = stream.rest().map_err(ReadError::File)?;
-            if bytes.is_empty() {
-                return lane.end();
-            }
-            lane.feed(bytes, self)?;
-            let given = bytes.len();
-            stream.give(given);
-        };
-        all().map_err(|e| named(name, e))
     }
 
     /// The place of a thread of the trace.

@@ -77,7 +77,7 @@ impl Call {
 enum Did {
     Wake,
     WasWoken,
-    /// It was woken by the end of a thread, of this number on the recorded machine.
+    /// Woken by the end of a thread, of this number on the recorded machine.
     Joined(u32),
 }
 
@@ -95,7 +95,7 @@ struct Note {
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     notes: Vec<Note>,
-    /// Those beyond what is held.
+    /// Calls beyond what is held.
     more: u64,
     /// Calls of versions that do not say when a wait was over.
     unstamped: u64,

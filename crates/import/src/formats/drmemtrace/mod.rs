@@ -21,9 +21,11 @@ mod tests;
 use super::{Format, Look, ReadError};
 use crate::report::{FileReport, ImportSink, Input};
 use crate::unpack;
-use decoding::Decoding;
+use decoding::{Decoding, named};
 use folder::Folder;
+use lane::Lane;
 use stream::Stream;
+use summary::Origin;
 
 pub(crate) static SPEC: Format = Format {
     name: "drmemtrace",
@@ -41,7 +43,7 @@ fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadE
         Input::File(source) => {
             let stream = Stream::new(unpack::open(source).map_err(ReadError::File)?);
             let mut decoding = Decoding::new(sink);
-            decoding.file(stream, "", None)?;
+            file(stream, ("", None), &mut decoding)?;
             decoding.finish()
         }
         Input::Folder(dir) => {
@@ -51,10 +53,32 @@ fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadE
                 cores::read(&folder, &mut decoding)?;
             } else {
                 for (window, name) in folder.files() {
-                    decoding.file(folder.open(window, name).map_err(ReadError::File)?, name, window)?;
+                    file(folder.open(window, name).map_err(ReadError::File)?, (name, window), &mut decoding)?;
                 }
             }
             decoding.finish()
         }
     }
+}
+
+/// Reads a file of the trace to its end; without a name it is the only one.
+fn file(
+    mut stream: Stream<'_>,
+    (name, window): (&str, Option<u32>),
+    decoding: &mut Decoding<'_>,
+) -> Result<(), ReadError> {
+    let mut lane = Lane::new(Origin::of(name));
+    if let Some(number) = window {
+        decoding.summary.window(number.into());
+    }
+    let mut all = || loop {
+        let bytes = stream.rest().map_err(ReadError::File)?;
+        if bytes.is_empty() {
+            return lane.end();
+        }
+        lane.feed(bytes, decoding)?;
+        let given = bytes.len();
+        stream.give(given);
+    };
+    all().map_err(|e| named(name, e))
 }

@@ -83,7 +83,7 @@ impl TestFile {
         &self.data
     }
 
-    /// The same with the bytes of all records compressed as one stream, cut after every `bytes` bytes of it into records, with a
+    /// This file with the bytes of all records compressed as one stream, cut after every `bytes` bytes of it into records, with a
     /// length of their own if `padded`. Records of this file may lie over the cuts.
     pub(crate) fn packed(&self, bytes: usize, padded: bool) -> TestFile {
         let mut stream = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();

@@ -11,7 +11,7 @@
 //! let (file, out) = (dir.path().join("perf.data"), dir.path().join("x.hnt"));
 //! std::fs::write(&file, "a letter, and no recording at all").unwrap();
 //! let refused = homenode_import::import(&file, &out, false).unwrap_err();
-//! assert!(refused.to_string().contains("perf.data file, and no other"));
+//! assert!(refused.to_string().contains("no other format can be imported"));
 //! assert_eq!((refused.exit_status(), out.exists()), (3, false));
 //! assert!(homenode_import::formats::ALL.iter().any(|format| format.name == "perf.data"));
 //! ```

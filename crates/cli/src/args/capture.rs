@@ -94,12 +94,15 @@ pub(crate) struct Compile {
 #[command(after_help = "Examples:
   perf mem record -- ./app; homenode import perf.data -o app.hnt
   perf c2c record -a -- sleep 10; homenode import perf.data -o box.hnt
-  homenode report app.hnt
+  homenode import drmemtrace.app.1234.0000.dir -o app.hnt
+  valgrind --tool=lackey --trace-mem=yes ./app 2>app.lackey; homenode import app.lackey -o app.hnt
+  homenode import rows.parquet -o app.hnt
 
 Reads perf.data of any event that recorded data addresses (perf mem, perf c2c, IBS), from this
-or another machine.")]
+or another machine; offline traces of DynamoRIO's drmemtrace; logs of valgrind's lackey; Parquet
+and CSV with columns thread, addr and op. `homenode list formats`, docs/import.md.")]
 pub(crate) struct Import {
-    /// Files to import.
+    /// Files to import, or the folder of a trace.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
     /// Dataset to write.

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Types of the native module, from the module itself: crates/python/stub.py WHEEL writes python/homenode/_native.pyi.
+"""Types of the native module, from the module itself: `python crates/python/stub.py` builds it and writes python/homenode/_native.pyi.
 
-The wheel is one that was built with --generate-stubs:
-    maturin build --release --locked -m crates/python/Cargo.toml -o wheels --generate-stubs
-That the stub is the module's, mypy.stubtest says (tests/python/test_tutorial.py).
+maturin must be installed. That the stub is the module's, mypy.stubtest says (tests/python/test_tutorial.py).
 """
 import pathlib
+import subprocess
 import sys
+import tempfile
 import zipfile
+
+HERE = pathlib.Path(__file__).parent
 
 STUB = "homenode/_native.pyi"
 #: What the generator cannot know, or says for newer versions of Python only.
@@ -22,11 +24,26 @@ BETTER = [
 ]
 
 
+def generated():
+    """What maturin makes of the module. It writes no stub where there is one."""
+    stub = HERE / "python" / STUB
+    before = stub.read_bytes()
+    stub.unlink()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            build = ["build", "--release", "--locked", "-m", HERE / "Cargo.toml", "-o", folder, "--generate-stubs"]
+            subprocess.run([sys.executable, "-m", "maturin", *build], check=True)
+            (wheel,) = pathlib.Path(folder).glob("*.whl")
+            return zipfile.ZipFile(wheel).read(STUB).decode()
+    finally:
+        stub.write_bytes(before)
+
+
 def main():
-    text = zipfile.ZipFile(sys.argv[1]).read(STUB).decode()
+    text = generated()
     for worse, better in BETTER:
         text = text.replace(worse, better)
-    (pathlib.Path(__file__).parent / "python" / STUB).write_text(text)
+    (HERE / "python" / STUB).write_text(text)
 
 
 if __name__ == "__main__":

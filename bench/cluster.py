@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a sweep's tasks cost, and what that comes to for a trace of a terabyte and a thousand workers (docs/python.md, "Limits").
 
-    target/python/bin/python bench/dask.py RECORDING.hnt
+    target/python/bin/python bench/cluster.py RECORDING.hnt
 
 Measured here, one after the other: making a partition, doing units, reading answers for the table, and Dask's scheduler with tasks that do
 nothing on two processes (the floor: what no sweep can be below).

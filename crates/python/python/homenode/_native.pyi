@@ -138,9 +138,10 @@ class Sweep:
         """
         Folder of the sweep.
         """
-    def pending(self, /) -> list[str]:
+    def pending(self, /, replay: int | None = None) -> list[str]:
         """
-        What can be done now and is not done, as JSON, one text a task. When all of these are done there may be more.
+        What can be done now and is not done, as JSON, one text a task; of one replay, its units alone. A partition that was made brings
+        more.
         """
 
 @final

@@ -84,6 +84,7 @@ def json_and_nothing_else(session):
 
 # Members that documents leave out where there is nothing to say; every other one is always written.
 OPTIONAL = {
+    "import": {"exact"},
     "list": {"details"},
     "record": {"native"},
     "info": {"certain", "native"},

@@ -20,12 +20,8 @@ pub struct ImportDoc {
     pub dataset: String,
     /// The imported file or folder.
     pub file: String,
-    /// Format of that (`homenode list formats`).
-    pub format: &'static str,
     /// Samples in the dataset; 0 for an exact recording.
     pub samples: u64,
-    /// References in the dataset; 0 for samples.
-    pub references: u64,
     /// Events in the dataset.
     pub events: u64,
     /// Threads in the dataset.
@@ -44,12 +40,24 @@ pub struct ImportDoc {
     pub kernel: u64,
     /// Samples that were lost while recording.
     pub lost: u64,
-    /// What was counted in the file of an exact recording: `instructions`, `loads`, `stores` and so on; empty for samples.
+    /// What a file of all references has; absent for samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<ExactDoc>,
+    /// What a reader should know, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// What came of a file of all references.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExactDoc {
+    /// Format of the file (`homenode list formats`).
+    pub format: &'static str,
+    /// References in the dataset.
+    pub references: u64,
+    /// What was counted in the file: `instructions`, `loads`, `stores` and so on.
     pub counted: BTreeMap<&'static str, u64>,
     /// Whether what orders its threads was recorded.
     pub synchronised: bool,
-    /// What a reader should know, in sentences.
-    pub warnings: Vec<String>,
 }
 
 /// Makes the dataset `out` of one file or folder; `force` replaces a dataset that is there.
@@ -69,13 +77,13 @@ pub fn import(files: &[PathBuf], out: &Path, force: bool) -> Result<ImportDoc, F
 }
 
 fn document(file: &Path, s: ImportSummary) -> ImportDoc {
+    let (format, references, synchronised) = (s.format, s.references, s.synchronised);
+    let exact = ExactDoc { format, references, counted: s.counted.into_iter().collect(), synchronised };
     ImportDoc {
         schema: SCHEMA,
         dataset: s.path.display().to_string(),
         file: file.display().to_string(),
-        format: s.format,
         samples: s.samples,
-        references: s.references,
         events: s.events,
         threads: s.threads,
         processes: s.processes,
@@ -85,8 +93,7 @@ fn document(file: &Path, s: ImportSummary) -> ImportDoc {
         unaddressed: s.counts.unaddressed,
         kernel: s.counts.kernel,
         lost: s.counts.lost,
-        counted: s.counted.into_iter().collect(),
-        synchronised: s.synchronised,
+        exact: (s.samples == 0).then_some(exact),
         warnings: s.notes,
     }
 }
@@ -98,18 +105,21 @@ impl ImportDoc {
     }
     /// What came in, and the command that comes next.
     pub fn to_text(&self) -> String {
-        let held = match self.samples {
-            0 => format!("{} references", units::integer(self.references)),
-            samples => format!("{} of {} samples", units::integer(samples), units::integer(self.seen)),
+        let held = match &self.exact {
+            Some(exact) => format!("{} references", units::integer(exact.references)),
+            None => format!("{} of {} samples", units::integer(self.samples), units::integer(self.seen)),
         };
         let mut text =
             format!("{}: {held} of {} thread(s), {} bytes\n", self.dataset, self.threads, units::integer(self.bytes));
-        let counted: Vec<String> =
-            self.counted.iter().map(|(what, n)| format!("{} {what}", units::integer(*n))).collect();
-        if !counted.is_empty() {
-            text += &format!("the {} file counts {}\n", self.format, counted.join(", "));
+        if let Some(exact) = &self.exact {
+            let counted: Vec<String> =
+                exact.counted.iter().map(|(what, n)| format!("{} {what}", units::integer(*n))).collect();
+            text += &format!("the {} file counts {}\n", exact.format, counted.join(", "));
         }
-        text + &homenode_command::output::next(&self.dataset, self.samples + self.references)
+        text + &homenode_command::output::next(
+            &self.dataset,
+            self.samples + self.exact.as_ref().map_or(0, |e| e.references),
+        )
     }
 }
 

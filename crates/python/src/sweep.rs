@@ -112,7 +112,7 @@ fn carry_out_here(folder: &Path, memory_bytes: u64, task: &str) -> Result<(), Fa
     let mut said = Vec::new();
     let line = homenode_command::json_line(&task);
     homenode_sweep::serve(folder, memory_bytes, line.as_bytes(), &mut said)?;
-    let last = said.split(|b| *b == b'\n').filter(|line| !line.is_empty()).next_back().unwrap_or_default();
+    let last = said.split(|b| *b == b'\n').rfind(|line| !line.is_empty()).unwrap_or_default();
     match serde_json::from_slice(last) {
         Ok(Message::Done) => Ok(()),
         Ok(Message::Failed(status, message)) => Err(Failure { class: homenode_command::Class::of(status), message }),

@@ -140,8 +140,6 @@ fn samples_fail_only_if_the_intervals_are_apart() {
             let row = &mut v["evaluations"][0]["policies"][0];
             let all = row["remote"].as_i64().unwrap() + row["local"].as_i64().unwrap();
             (row["remote"], row["local"]) = (json!(all * remote / 100), json!(all - all * remote / 100));
-            // Twice as many samples are twice the cost, and no regression.
-            row["total"] = json!(row["total"].as_i64().unwrap());
         })
     };
     let of = |now, old, limit| judge_against(&sampled(now), &sampled(old), limit).unwrap();
@@ -160,7 +158,7 @@ fn a_baseline_of_another_question_is_refused() {
             .contains("machine is 'ace' and here it is 'two-socket'")
     );
     assert!(refused(|v| v["evaluations"][0]["machine_title"] = json!("My box, 2024")).contains("'My box, 2024'"));
-    assert!(refused(|v| v["evaluations"][0]["block_bytes"] = json!(64)).contains("block size is '64 bytes'"));
+    assert!(refused(|v| v["evaluations"][0]["block_bytes"] = json!(64)).contains("block size is '64"));
     assert!(
         refused(|v| v["evaluations"][0]["policies"].as_array_mut().unwrap().truncate(2)).contains("list of policies")
     );

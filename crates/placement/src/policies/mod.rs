@@ -14,10 +14,13 @@ pub use homenode_base::named::Param;
 mod copies;
 mod resident;
 
-/// Makes the engine of a policy.
+/// Makes the engine of a policy for parameters that [`Spec::choose`] has checked against their ranges.
+type MakeRegistered = for<'m> fn(&[u32], &'m Machine, u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError>;
+
+/// What makes the engine of a policy.
 enum Make {
-    /// For parameters that [`Spec::choose`] has checked against their ranges.
-    Registered(for<'m> fn(&[u32], &'m Machine, u64) -> Result<Box<dyn BlockEngine + 'm>, PolicyError>),
+    /// That of one of the registry.
+    Registered(MakeRegistered),
     /// That of a policy from elsewhere.
     Owned(Arc<dyn MakeEngine>),
 }

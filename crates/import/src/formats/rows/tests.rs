@@ -31,7 +31,7 @@ fn refs(data: &DatasetReader, kind: OrderKind) -> Vec<Merged> {
 
 fn refused(text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let why = imported(dir.path(), text).err().expect("refused");
+    let Err(why) = imported(dir.path(), text) else { panic!("taken: {text}") };
     assert!(!dir.path().join("rows.hnt").exists());
     why
 }

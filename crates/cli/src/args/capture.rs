@@ -95,7 +95,8 @@ pub(crate) struct Compile {
   perf mem record -- ./app; homenode import perf.data -o app.hnt
   perf c2c record -a -- sleep 10; homenode import perf.data -o box.hnt
   homenode import drmemtrace.app.1234.0000.dir -o app.hnt
-  valgrind --tool=lackey --trace-mem=yes ./app 2>app.lackey; homenode import app.lackey -o app.hnt
+  valgrind --tool=lackey --trace-mem=yes --log-file=app.lackey ./app
+  homenode import app.lackey -o app.hnt
   homenode import rows.parquet -o app.hnt
 
 Reads perf.data of any event that recorded data addresses (perf mem, perf c2c, IBS), from this

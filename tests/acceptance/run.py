@@ -38,6 +38,7 @@ import check_svm_simulated  # noqa: F401
 import check_layout  # noqa: F401
 import check_quick  # noqa: F401
 import check_gate  # noqa: F401
+import check_timeline  # noqa: F401
 import check_golden  # noqa: F401
 import check_completions  # noqa: F401
 import check_reproduce  # noqa: F401

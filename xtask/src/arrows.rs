@@ -40,6 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("svmrun", &["base", "table", "placement", "sys", "hlrc", "svm", "hooks", "host", "symbols", "command"]),
     ("judging", &["table", "study", "sys", "command"]),
     ("export", &["base", "table", "trace", "machine", "analysis", "sim", "realign", "sys", "command"]),
+    ("timeline", &["base", "trace", "machine", "analysis", "sim", "report", "sys", "command"]),
     (
         "sweep",
         &[
@@ -154,7 +155,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "svmrun",
         ],
     ),
-    ("cli", &["trace", "command", "export", "papers", "sweep", "place", "live", "svmrun", "toolkit"]),
+    ("cli", &["trace", "command", "export", "timeline", "papers", "sweep", "place", "live", "svmrun", "toolkit"]),
     (
         "python",
         &[

@@ -168,10 +168,10 @@ fn false_sharing_rows(
 ) -> Vec<FalseSharingRow> {
     let mut sums: HashMap<u32, (TotalCost, usize)> = HashMap::new();
     for line in parts.lines.iter().filter(|l| l.is_false()) {
-        sums.entry(line.object).or_default().0 += line.cost;
+        sums.entry(line.written_object()).or_default().0 += line.cost;
     }
     let mut listed = |l: &&Line| {
-        let Some((sum, count)) = sums.get_mut(&l.object).filter(|_| l.is_false()) else { return false };
+        let Some((sum, count)) = sums.get_mut(&l.written_object()).filter(|_| l.is_false()) else { return false };
         *count += 1;
         l.cost.0 * FALSE_SHARING_PARTS >= total.0
             || (*count <= FALSE_SHARING_OF_MANY && sum.0 * FALSE_SHARING_PARTS >= total.0)
@@ -179,15 +179,15 @@ fn false_sharing_rows(
     let lines = parts.lines.iter().filter(|l| listed(l)).take(FALSE_SHARING_ROWS);
     lines
         .map(|line| {
-            let addr = line.unit * parts.unit_bytes();
+            let (addr, object) = (line.unit * parts.unit_bytes(), line.written_object());
             // The first word of the object decides where offsets count from: the line may begin before it.
             let word_bytes = parts.word_bytes();
-            let first = line.words.iter().find(|w| w.users != 0 && w.object == line.object).map_or(0, |w| w.from);
+            let first = line.words.iter().find(|w| w.users != 0 && w.object == object).map_or(0, |w| w.from);
             let inside = addr + u64::from(first) * word_bytes;
-            let start = extent(names, line.object, inside).map_or(addr, |(start, _)| start);
+            let start = extent(names, object, inside).map_or(addr, |(start, _)| start);
             FalseSharingRow {
                 addr,
-                object: objects.get(&line.object).map_or(String::new(), |o| o.row.name.clone()),
+                object: objects.get(&object).map_or(String::new(), |o| o.row.name.clone()),
                 offset: addr.wrapping_sub(start) as i64,
                 words: words(line, names, word_bytes),
                 transfers: line.transfers,

@@ -245,6 +245,19 @@ impl Line {
     pub(crate) fn items(&self) -> usize {
         self.words.len() + self.users.len() + self.sites.len()
     }
+    /// Object that is written most, which false sharing is about: who comes to the line first may only read what lies beside it. Of equal ones
+    /// that of the lowest word.
+    pub(crate) fn written_object(&self) -> u32 {
+        let mut writes: Vec<(u32, u64)> = Vec::new();
+        for word in self.words.iter().filter(|w| w.users != 0) {
+            match writes.iter_mut().find(|(object, _)| *object == word.object) {
+                Some((_, n)) => *n += word.writes,
+                None => writes.push((word.object, word.writes)),
+            }
+        }
+        let most = writes.iter().map(|(_, n)| *n).max();
+        writes.iter().find(|(_, n)| Some(*n) == most).map_or(self.object, |(object, _)| *object)
+    }
     /// Notes who used which words in the running turn.
     fn end_turn(&mut self) {
         let bit = 1u64 << self.user.min(USERS_MAX - 1);

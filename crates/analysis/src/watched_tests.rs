@@ -165,3 +165,15 @@ fn many_processors_share_the_last_bit() {
     assert_eq!((line.sites.len(), line.users.len()), (200, 200));
     assert_eq!(line.threads_of(line.words[0].users).len(), 200);
 }
+
+#[test]
+fn a_line_is_named_after_what_is_written_most_and_not_after_who_came_first() {
+    let mut line = Line::new(3, 7);
+    for turn in 0..4 {
+        // Everybody reads the pointer in the first word, which nobody writes, and counts in a word of his own.
+        line.reference(&Reference { object: 7, ..reference(turn % 2, Op::Read) }, 1);
+        line.reference(&Reference { object: 9, ..reference(turn % 2, Op::Write) }, 2 << (turn % 2));
+    }
+    line.finish(&mut Transfers::default());
+    assert_eq!((line.object, line.written_object()), (7, 9));
+}

@@ -86,6 +86,9 @@ pub fn plan_with(
         return Err(CompileError::Static);
     }
     out.extend(args.iter().filter(|a| !is_thread_sanitizer(a)).cloned());
+    if flags.has_source {
+        out.extend(header(archive));
+    }
     if flags.has_source && !flags.opted_out {
         instrument(toolchain, &flags, archive, &mut out, &mut notes);
     }
@@ -97,6 +100,11 @@ pub fn plan_with(
         link(&flags, archive, &mut out, &mut notes);
     }
     Ok(CompilePlan { compiler: toolchain.program.clone(), args: out, notes })
+}
+
+/// Where compilers find `homenode.h` if they find it nowhere else: it is installed beside the archive.
+pub(crate) fn header(archive: &Path) -> [OsString; 2] {
+    ["-idirafter".into(), archive.parent().unwrap_or(Path::new("/")).into()]
 }
 
 fn instrument(toolchain: &Toolchain, flags: &Flags, archive: &Path, out: &mut Vec<OsString>, notes: &mut Vec<String>) {

@@ -130,10 +130,14 @@ pub fn build(
     let status = run(&plan)?;
     let (own, args) = Own::parse(args);
     let toolchain = Toolchain::detect(mode, own.compiler)?;
-    let other = plain(&toolchain, &compile::expand(args, 0));
+    let expanded = compile::expand(args, 0);
+    let other = plain(&toolchain, &expanded);
     let Some(mut other) = other.filter(|_| own.plain && status.success()) else {
         return Ok(status.code().unwrap_or(1));
     };
+    if Flags::parse(&expanded).has_source {
+        other.plan.args.extend(compile::header(archive));
+    }
     // An older one would not belong to what has just been made.
     let _ = std::fs::remove_file(&other.to);
     if other.links {

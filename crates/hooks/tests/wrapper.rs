@@ -34,6 +34,16 @@ fn instruments(family: Family, args: &str) -> bool {
 }
 
 #[test]
+fn the_header_is_found_after_all_others_where_there_is_a_source() {
+    for family in [Family::Gcc, Family::Clang] {
+        for args in ["-c a.c", "-E a.c", "a.c -o a -Iinclude", "-c a.c -fno-sanitize=thread"] {
+            assert!(line(family, args).contains(" -idirafter /cache/with, comma"), "{args}");
+        }
+        assert!(!line(family, "a.o -o a").contains("-idirafter"));
+    }
+}
+
+#[test]
 fn the_archive_goes_into_programs_only() {
     for family in [Family::Gcc, Family::Clang] {
         for args in

@@ -6,7 +6,7 @@
 //! every result add up to its total exactly.
 //!
 //! Reading order: [`evaluation`] (what comes out), [`evidence`] (what that does not rest on), [`evaluate`](mod@evaluate) (the passes; `colours`, `workers` and `front`: what of them can be done at the same time; [`estimate`]: a first answer from a part), `replay` (one pass:
-//! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), `traffic` (what policies ask of memories), [`engine`], [`filtered`], [`profile`], [`names`] (of addresses and code),
+//! `split`, [`cache`], `misses`, `memory_side`, `seen`, `fold`), `consumers` and `usage` (what is computed beside each other), `traffic` (what policies ask of memories), [`engine`], [`filtered`], [`charged`], [`profile`], [`names`] (of addresses and code),
 //! [`whatif`], [`shared`] (what protocols of page coherence are asked about), [`verify`](mod@verify). The definitions, exact enough to recompute results by other means, are in `docs/design/replay.md`.
 //!
 //! ```
@@ -37,6 +37,7 @@
 mod blocks;
 mod bound_machine;
 pub mod cache;
+pub mod charged;
 mod colours;
 mod consumers;
 pub mod engine;
@@ -64,6 +65,7 @@ pub mod whatif;
 mod workers;
 
 pub use bound_machine::BoundMachine;
+pub use charged::{Charge, Charges, Served};
 pub use consumers::ProgramBounds;
 pub use engine::{Engine, Priced};
 pub use error::SimError;

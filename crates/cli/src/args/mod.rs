@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Recover(Reading),
     /// Re-encode a recording smaller, with the same content.
     Compact(Compact),
-    /// Write the references in order as Parquet or CSV.
+    /// Write the references in order as Parquet or CSV, or what happens over time for Perfetto or the Firefox Profiler.
     Export(Export),
     /// Say where pages should live, what that is worth and what to change.
     Report(Report),

@@ -39,6 +39,9 @@ pub(crate) enum Order {
     Recorded,
 }
 
+/// Options of `export` that only rows have.
+const ROWS_ONLY: [&str; 4] = ["after_caches", "realign", "order", "seed"];
+
 /// What a miss costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Model {
@@ -54,6 +57,8 @@ pub(crate) enum Model {
   duckdb -c \"select object, count(*) from 'lu.parquet' where node <> thread_node group by object\"
   homenode export lu.hnt -o lu-moved.parquet --realign word --machine markatos
   homenode export lu.hnt -o lu-seen.parquet --after-caches --machine two-socket
+  homenode export lu.hnt --perfetto lu-time.json
+  homenode export lu.hnt --firefox lu-cost.json.gz
 
 One row a reference, in order:
   thread, addr, size         who, first byte, bytes
@@ -68,14 +73,27 @@ With --after-caches one row for each access that placement policies see: what pa
 (misses, write-backs, and hits that may change where a page is). Besides: space (address space), charged (read,
 write, write-back or nothing) and times; its cost under first touch is times the machine's cost of `charged` by
 thread_node at node. Write-backs have no thread and no place in the program. Cache-to-cache transfers are not rows:
-they cost the same wherever a page is.")]
+they cost the same wherever a page is.
+
+--perfetto and --firefox write what happens over time on --machine, with pages under first touch, instead of rows:
+  --perfetto                 threads and their phases, how many accesses are remote, what each memory serves
+  --firefox                  what accesses cost, by code and data, in the Firefox Profiler's call trees and graphs
+Time of a sampled recording is its own. Recording slows a program down, so that of other recordings is the machine's:
+what is printed, and the file itself, says how it comes about.")]
+#[command(group = clap::ArgGroup::new("file").required(true).args(["output", "perfetto", "firefox"]))]
 pub(crate) struct Export {
     /// Dataset.
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) dataset: PathBuf,
     /// File to write; ends in .parquet or .csv.
     #[arg(short, long, value_hint = ValueHint::FilePath)]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
+    /// Write a timeline for Perfetto (https://ui.perfetto.dev) or about:tracing instead of rows; ends in .json or .json.gz.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ROWS_ONLY)]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Write a profile for the Firefox Profiler (https://profiler.firefox.com) instead of rows; ends in .json or .json.gz.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ROWS_ONLY)]
+    pub(crate) firefox: Option<PathBuf>,
     /// Write what placement policies see on the machine, instead of all references.
     #[arg(long)]
     pub(crate) after_caches: bool,

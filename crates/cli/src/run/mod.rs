@@ -17,7 +17,7 @@ use homenode_command::{Class, Failure};
 use homenode_toolkit as toolkit;
 use homenode_trace::order::OrderKind;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Exit status.
 type Done = Result<u8, Failure>;
@@ -165,6 +165,12 @@ fn model(model: Model) -> toolkit::MissModel {
 }
 
 fn export(a: Export, quiet: bool) -> Done {
+    let viewers = [("perfetto", a.perfetto), ("firefox", a.firefox)];
+    for (name, to) in viewers {
+        if let Some(to) = to {
+            return timeline((name, to), (a.dataset, a.machine, a.block, a.map), (a.force, quiet));
+        }
+    }
     let rows = homenode_export::RowsRequest {
         dataset: a.dataset,
         order: order(a.order, a.seed),
@@ -174,10 +180,27 @@ fn export(a: Export, quiet: bool) -> Done {
         map: a.map,
         realign: a.realign,
     };
-    let request = homenode_export::ExportRequest { to: a.output, force: a.force, rows };
+    // One of the files is required.
+    let to = a.output.unwrap_or_default();
+    let request = homenode_export::ExportRequest { to, force: a.force, rows };
     let rows = homenode_export::export(&request, &mut Bar::new(quiet))?;
     if !quiet {
         eprintln!("{rows} rows in {}", request.to.display());
+    }
+    Ok(0)
+}
+
+/// What happens over time, for a viewer.
+fn timeline(
+    (name, to): (&str, PathBuf),
+    (dataset, machine, block, map): (PathBuf, String, Option<u64>, Option<String>),
+    (force, quiet): (bool, bool),
+) -> Done {
+    let viewer = homenode_timeline::Viewer::find(name).expect("options are those of the family");
+    let request = homenode_timeline::TimelineRequest { dataset, machine, block, map, viewer, to, force };
+    let said = homenode_timeline::write(&request, &mut Bar::new(quiet))?;
+    if !quiet {
+        eprintln!("{said}");
     }
     Ok(0)
 }

@@ -45,8 +45,13 @@ pub fn temporary(path: &Path) -> PathBuf {
 
 /// Writes the whole file or nothing.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fill(path, |file| file.write_all(bytes))
+}
+
+/// As [`write()`], with what writes into the file.
+pub fn fill(path: &Path, with: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<(), Failure> {
     let part = temporary(path);
-    let done = create_new(&part).and_then(|mut f| f.write_all(bytes)).and_then(|()| std::fs::rename(&part, path));
+    let done = create_new(&part).and_then(|mut f| with(&mut f)).and_then(|()| std::fs::rename(&part, path));
     done.map_err(|e| {
         // What could not be finished must not stay; that removing it fails too changes nothing for the user.
         let _ = std::fs::remove_file(&part);

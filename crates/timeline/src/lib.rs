@@ -26,7 +26,6 @@ mod windows;
 
 use flate2::write::GzEncoder;
 use homenode_command::{Failure, Progress, output};
-use homenode_sys::dir::create_new;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use timeline::Timeline;
@@ -71,11 +70,9 @@ pub fn write(request: &TimelineRequest, progress: &mut dyn Progress) -> Result<S
 
 /// Writes a timeline, whole or not at all.
 fn file(request: &TimelineRequest, timeline: &Timeline<'_>) -> Result<(), Failure> {
-    let to = &request.to;
-    let part = output::temporary(to);
-    let done = create_new(&part).and_then(|file| {
+    output::fill(&request.to, |file| {
         let mut file = BufWriter::new(file);
-        if to.extension().is_some_and(|e| e == "gz") {
+        if request.to.extension().is_some_and(|e| e == "gz") {
             let mut packed = GzEncoder::new(&mut file, flate2::Compression::default());
             (request.viewer.write)(timeline, &mut packed)?;
             packed.finish()?;
@@ -83,10 +80,5 @@ fn file(request: &TimelineRequest, timeline: &Timeline<'_>) -> Result<(), Failur
             (request.viewer.write)(timeline, &mut file)?;
         }
         file.flush()
-    });
-    done.and_then(|()| std::fs::rename(&part, to)).map_err(|e| {
-        // A part of a file is worth nothing; that removing it may fail too changes nothing for the user.
-        let _ = std::fs::remove_file(&part);
-        Failure::work(format!("cannot write {}: {e}", to.display()))
     })
 }

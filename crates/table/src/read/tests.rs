@@ -29,7 +29,7 @@ fn of_csv(text: &[u8]) -> Result<(Vec<Row>, Vec<String>), ReadError> {
 }
 
 fn of_parquet(bytes: Vec<u8>) -> Result<(Vec<Row>, Vec<String>), ReadError> {
-    all(TableReader::parquet(Arc::new(bytes), &ASKED)?)
+    all(TableReader::parquet(Arc::new(bytes), &ASKED, |read| read())?)
 }
 
 /// A file of so many rows with absent cells and words that need quotes.
@@ -97,7 +97,7 @@ fn errors_name_line_and_column() {
     let damaged = of_parquet(b"PAR1....PAR1".to_vec()).unwrap_err().to_string();
     assert!(damaged.contains("damaged"), "{damaged}");
     let wrong = Asked { names: &["x"], words: false };
-    let reader = TableReader::parquet(Arc::new(written(Format::Parquet("t", 10), 10)), &[wrong]);
+    let reader = TableReader::parquet(Arc::new(written(Format::Parquet("t", 10), 10)), &[wrong], |read| read());
     assert_eq!(reader.err().unwrap().to_string(), "column x is DOUBLE: whole numbers are needed");
 }
 

@@ -23,5 +23,7 @@ fuzz_target!(|data: &[u8]| {
             return;
         }
     };
-    assert!(ended == end && pieces == whole, "{} and {} bytes", pieces.len(), whole.len());
+    // How much comes before damage is found depends on how much is asked for at once.
+    let same = if end { pieces == whole } else { pieces.starts_with(&whole) || whole.starts_with(&pieces) };
+    assert!(ended == end && same, "{} and {} bytes", pieces.len(), whole.len());
 });

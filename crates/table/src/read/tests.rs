@@ -118,3 +118,31 @@ fn every_cut_and_every_changed_byte_of_a_parquet_file_is_survived() {
     }
     std::panic::set_hook(hook);
 }
+
+/// Lines that are at hand whole are taken at once, others byte by byte: both must say the same, of rows and of errors.
+#[test]
+fn lines_at_once_and_byte_by_byte_are_the_same() {
+    let cells = ["7", "", "0x1f", "18446744073709551615", "18446744073709551616", "a b", "+", "\"a,b\"", "\"x\"\"y\"", "\"two\nlines\"", "-1", "ä", "a\"b"];
+    let ends = ["\n", "\r\n", "\n\n", ",\n", "\r"];
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let (mut good, mut bad) = (0, 0);
+    for case in 0..3000 {
+        let mut text = "n,w,more\n".to_owned();
+        for _ in 0..next(8) {
+            // Mostly what is right; sometimes anything.
+            let n = if next(12) > 0 { cells[next(4)] } else { cells[next(cells.len())] };
+            let w = cells[[0, 5, 7, 8, 9, 11][next(6)]];
+            text += &format!("{n},{w},{}{}", cells[next(7)], if next(12) > 0 { ends[next(2)] } else { ends[next(5)] });
+        }
+        let whole = of_csv(text.as_bytes());
+        let piecewise = std::io::BufReader::with_capacity(1 + case % 7, text.as_bytes());
+        let piecewise = TableReader::csv(piecewise, &ASKED).and_then(all);
+        assert_eq!(whole, piecewise, "{text:?}");
+        if whole.is_ok() { good += 1 } else { bad += 1 }
+    }
+    assert!(good > 500 && bad > 500, "{good} {bad}");
+}

@@ -31,7 +31,7 @@ const LOCK_PI2: u64 = 13;
 /// Flags of futex(2): private to the process, by the real-time clock.
 const FLAGS: u64 = 128 | 256;
 /// Most notes that are held.
-const NOTES_MAX: usize = 1 << 23;
+const NOTES_MAX: usize = 1 << 22;
 
 /// Whether a function's number is that of futex(2).
 pub(super) fn is_futex(function: u64, bits: u64) -> bool {

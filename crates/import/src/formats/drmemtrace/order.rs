@@ -8,7 +8,7 @@ use super::super::ReadError;
 use homenode_trace::event::SyncKind;
 use homenode_trace::{Event, EventKind};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 /// What a thread did to a word, or to what begins there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +66,13 @@ struct Object {
     /// Who holds it alone, how often he took it, and as what.
     holder: Option<(usize, u32, SyncKind)>,
     /// Readers that hold it, and how often.
-    readers: HashMap<usize, u32>,
+    readers: BTreeMap<usize, u32>,
     /// Threads that a barrier takes; 0 if not known.
     parties: u32,
     arrived: u32,
     generation: u64,
     /// Generation in which each thread arrived last.
-    arrivals: HashMap<usize, u64>,
+    arrivals: BTreeMap<usize, u64>,
     /// Value of a semaphore, if it is known.
     value: Option<u64>,
 }
@@ -230,6 +230,11 @@ impl<'n> Ordering<'n> {
                 event(true, 0, SyncKind::Semaphore).map(|()| None)
             }
         }?;
+        // Of what nobody holds nothing need be known: most words are locks that were given back.
+        let known = object.parties > 0 || object.value.is_some() || object.holder.is_some() || !object.readers.is_empty();
+        if !known {
+            self.objects.remove(&(note.pid, note.word));
+        }
         if let Some(all) = wakes {
             self.wake((note.pid, note.word), all);
         }

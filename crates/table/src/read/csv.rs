@@ -21,6 +21,8 @@ pub(super) struct Lines<R> {
     ends: Vec<usize>,
     /// Bytes between two cells.
     between: usize,
+    /// Cells that every record must have; as many as there are names if `None`.
+    pub(super) enough: Option<usize>,
     /// The line that is read next, from 1.
     line: u64,
     /// The last words of each column.
@@ -42,8 +44,8 @@ enum At {
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(text: R) -> Lines<R> {
-        let (record, ends, between, recent) = Default::default();
-        Lines { text, record, ends, between, line: 1, recent }
+        let (record, ends, between, enough, recent) = Default::default();
+        Lines { text, record, ends, between, enough, line: 1, recent }
     }
 
     /// The names in the first line.
@@ -79,7 +81,7 @@ impl<R: BufRead> Lines<R> {
             if self.ends.len() == 1 && self.record.is_empty() {
                 continue; // An empty line.
             }
-            if self.ends.len() != names.len() {
+            if self.ends.len() != names.len() && self.enough.is_none_or(|enough| self.ends.len() < enough) {
                 let (cells, columns) = (self.ends.len(), names.len());
                 return Err(told(line, &format!("it has {cells} cells, and the first line {columns}")));
             }
@@ -165,7 +167,7 @@ impl<R: BufRead> Lines<R> {
     fn plain(&mut self) -> bool {
         let Ok(piece) = self.text.fill_buf() else { return false };
         let piece = &piece[..piece.len().min(LINE_MAX)];
-        let Some(length) = plain_line(piece, &mut self.ends) else { return false };
+        let Some(length) = plain_line(piece, self.enough.unwrap_or(usize::MAX), &mut self.ends) else { return false };
         if self.ends.len() > COLUMNS_MAX {
             return false;
         }
@@ -223,33 +225,43 @@ fn step(at: &mut At, byte: u8, record: &mut Vec<u8>, ends: &mut Vec<usize>) -> R
     Ok(false)
 }
 
-/// The length of a line without quotes and carriage returns, and where its cells end; `None` if it is none, or its end is not at hand.
-#[inline]
-fn plain_line(piece: &[u8], ends: &mut Vec<usize>) -> Option<usize> {
+/// Bytes whose highest bit is set in `word` as that of each byte below `limit`, and perhaps of some behind the first of these that are not.
+const fn below(word: u64, limit: u8) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // What ends a cell, and what makes it another kind of line, is not above a comma; few other bytes are.
+    word.wrapping_sub(ONES * limit as u64) & !word & (ONES << 7)
+}
+
+/// The length of a line without quotes and carriage returns, and where its cells end, of those behind the first `enough` only the last;
+/// `None` if it is none, or its end is not at hand.
+#[inline]
+fn plain_line(piece: &[u8], enough: usize, ends: &mut Vec<usize>) -> Option<usize> {
     let (words, rest) = piece.as_chunks::<8>();
+    // What ends a cell, and what makes it another kind of line, is not above a comma; few other bytes are.
+    let mut limit = b'-';
     for (i, word) in words.iter().enumerate() {
-        let bytes = u64::from_le_bytes(*word);
-        // The highest bit of each byte below `-`, and perhaps of some behind it that are not.
-        let mut low = bytes.wrapping_sub(ONES * u64::from(b'-')) & !bytes & (ONES << 7);
+        let mut low = below(u64::from_le_bytes(*word), limit);
         while low != 0 {
             let at = 8 * i + (low.trailing_zeros() / 8) as usize;
-            match piece[at] {
-                b',' => ends.push(at),
-                b'\n' => {
-                    ends.push(at);
-                    return Some(at);
-                }
-                b'"' | b'\r' => return None,
-                _ => {}
-            }
             low &= low - 1;
+            let byte = piece[at];
+            if byte == b',' {
+                if ends.len() < enough {
+                    ends.push(at);
+                    continue;
+                }
+                // Further commas need not be seen.
+                limit = b'#';
+            } else if byte == b'\n' {
+                ends.push(at);
+                return Some(at);
+            } else if byte == b'"' || byte == b'\r' {
+                return None;
+            }
         }
     }
-    for (at, byte) in (piece.len() - rest.len()..).zip(rest) {
+    for (at, &byte) in (piece.len() - rest.len()..).zip(rest) {
         match byte {
-            b',' => ends.push(at),
+            b',' if ends.len() < enough => ends.push(at),
             b'\n' => {
                 ends.push(at);
                 return Some(at);
@@ -267,8 +279,16 @@ const DIGITS_SURE: usize = 19;
 /// A whole number.
 #[inline]
 fn number(cell: &[u8]) -> Option<u64> {
-    if (1..=DIGITS_SURE).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit) {
-        return Some(cell.iter().fold(0, |n, d| n * 10 + u64::from(d - b'0')));
+    if (1..=DIGITS_SURE).contains(&cell.len()) {
+        let (mut n, mut wrong) = (0_u64, false);
+        for &byte in cell {
+            let digit = byte.wrapping_sub(b'0');
+            wrong |= digit > 9;
+            n = n.wrapping_mul(10).wrapping_add(digit.into());
+        }
+        if !wrong {
+            return Some(n);
+        }
     }
     any_number(cell)
 }

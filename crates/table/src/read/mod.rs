@@ -158,6 +158,16 @@ impl<'s> TableReader<'s> {
         Ok(TableReader { form, asked: asked.to_vec(), places: places?, names, words, batch })
     }
 
+    /// The same for who reads the table again for more columns: of a text, rows must have the cells that were asked for, and how many stand
+    /// behind these is not looked at.
+    #[must_use]
+    pub fn glancing(mut self) -> TableReader<'s> {
+        if let Form::Csv(lines) = &mut self.form {
+            lines.enough = Some(self.places.iter().flatten().max().map_or(1, |last| last + 1));
+        }
+        self
+    }
+
     /// Whether the table has the column that was asked for as number `asked`.
     pub fn has(&self, asked: usize) -> bool {
         self.places.get(asked).is_some_and(Option::is_some)

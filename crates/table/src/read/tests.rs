@@ -119,6 +119,14 @@ fn every_cut_and_every_changed_byte_of_a_parquet_file_is_survived() {
     std::panic::set_hook(hook);
 }
 
+fn counts(mut reader: TableReader<'_>) -> Result<Vec<Option<u64>>, ReadError> {
+    let mut all = Vec::new();
+    while let Some(batch) = reader.next_batch()? {
+        all.extend((0..batch.rows).map(|row| batch.columns[0].count(row)));
+    }
+    Ok(all)
+}
+
 /// Lines that are at hand whole are taken at once, others byte by byte: both must say the same, of rows and of errors.
 #[test]
 fn lines_at_once_and_byte_by_byte_are_the_same() {
@@ -142,6 +150,15 @@ fn lines_at_once_and_byte_by_byte_are_the_same() {
         let piecewise = std::io::BufReader::with_capacity(1 + case % 7, text.as_bytes());
         let piecewise = TableReader::csv(piecewise, &ASKED).and_then(all);
         assert_eq!(whole, piecewise, "{text:?}");
+        let glance = |capacity| {
+            let text = std::io::BufReader::with_capacity(capacity, text.as_bytes());
+            TableReader::csv(text, &ASKED[..1]).and_then(|table| counts(table.glancing()))
+        };
+        let glanced = glance(1 + case % 7);
+        assert_eq!(glance(1 << 16), glanced, "{text:?}");
+        if let Ok((rows, _)) = &whole {
+            assert_eq!(glanced, Ok(rows.iter().map(|row| row.0).collect()), "{text:?}");
+        }
         if whole.is_ok() { good += 1 } else { bad += 1 }
     }
     assert!(good > 500 && bad > 500, "{good} {bad}");

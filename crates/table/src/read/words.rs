@@ -49,14 +49,23 @@ pub(super) struct Recent {
     filled: usize,
     /// The one that is forgotten next.
     next: usize,
+    /// The one that came last.
+    last: usize,
 }
 
 impl Recent {
     /// The number of a word, as [`Words::number`]; `None` if it is no UTF-8.
     #[inline]
     pub(super) fn number(&mut self, word: &[u8], all: &mut Words) -> Result<Option<u32>, ReadError> {
-        match self.words[..self.filled].iter().find(|known| known.0 == word) {
-            Some(known) => Ok(Some(known.1)),
+        let last = &self.words[self.last];
+        if last.0 == word && self.filled > 0 {
+            return Ok(Some(last.1));
+        }
+        match self.words[..self.filled].iter().position(|known| known.0 == word) {
+            Some(known) => {
+                self.last = known;
+                Ok(Some(self.words[known].1))
+            }
             None => self.look(word, all),
         }
     }
@@ -70,6 +79,7 @@ impl Recent {
         place.0.extend_from_slice(word);
         place.1 = number;
         self.filled = self.filled.max(self.next + 1);
+        self.last = self.next;
         self.next = (self.next + 1) % RECENT;
         Ok(Some(number))
     }

@@ -91,7 +91,7 @@ pub(super) fn read(
     sink: &mut dyn ImportSink,
 ) -> Result<FileReport, ReadError> {
     let mut survey = Survey::default();
-    begin(&survey::asked(), &mut |table| survey.read(table))?;
+    begin(&survey::asked(), &mut |table| survey.read(table.glancing()))?;
     let mut report = FileReport::default();
     let exact = sink.exact().map_err(ReadError::Sink)?;
     begin(&ASKED, &mut |mut table| {

@@ -113,7 +113,7 @@ fn places_and_names_of_data_come_over() {
 
 #[test]
 fn what_is_wrong_is_named_with_line_and_column() {
-    assert!(refused("thread,addr\n0,1,load\n").contains("line 2"));
+    assert!(refused("thread,addr,op\n0,1,load,7\n").contains("line 2"));
     assert!(refused("thread,addr,size\n0,1,1\n").contains("no column op or kind"));
     assert!(refused("thread,addr,op\n0,1,load\n0,,load\n").contains("line 3, column addr: it is empty"));
     assert!(refused("thread,addr,op\n0,1,\"jump\nin\"\n").contains("line 2, column op: 'jump\nin' is none of load"));

@@ -130,7 +130,21 @@ fn counts(mut reader: TableReader<'_>) -> Result<Vec<Option<u64>>, ReadError> {
 /// Lines that are at hand whole are taken at once, others byte by byte: both must say the same, of rows and of errors.
 #[test]
 fn lines_at_once_and_byte_by_byte_are_the_same() {
-    let cells = ["7", "", "0x1f", "18446744073709551615", "18446744073709551616", "a b", "+", "\"a,b\"", "\"x\"\"y\"", "\"two\nlines\"", "-1", "ä", "a\"b"];
+    let cells = [
+        "7",
+        "",
+        "0x1f",
+        "18446744073709551615",
+        "18446744073709551616",
+        "a b",
+        "+",
+        "\"a,b\"",
+        "\"x\"\"y\"",
+        "\"two\nlines\"",
+        "-1",
+        "ä",
+        "a\"b",
+    ];
     let ends = ["\n", "\r\n", "\n\n", ",\n", "\r"];
     let mut state = 1_u64;
     let mut next = |below: usize| {
@@ -162,4 +176,23 @@ fn lines_at_once_and_byte_by_byte_are_the_same() {
         if whole.is_ok() { good += 1 } else { bad += 1 }
     }
     assert!(good > 500 && bad > 500, "{good} {bad}");
+}
+
+#[test]
+fn a_page_that_claims_gigabytes_is_refused_before_they_are_taken() {
+    let mut whole = Vec::new();
+    let mut file = TableFile::new(&mut whole, Format::Parquet("t", 100), vec![Column::new("n", Kind::Count)]).unwrap();
+    (0..50).for_each(|i| file.push([Cell::Count(i)]).unwrap());
+    file.finish().unwrap();
+    assert_eq!(of_parquet(whole.clone()).unwrap().0.len(), 50);
+    // The first page begins behind the magic number: its kind, then how long it is unpacked, a number of one or two bytes.
+    assert_eq!((whole[4], whole[6]), (0x15, 0x15));
+    let length = 1 + usize::from(whole[7] >= 0x80);
+    for (claim, what) in
+        [(&[0xfe, 0xff, 0xff, 0xff, 0x0f][..], "claims 2147483647 bytes"), (&[1], "cannot be understood")]
+    {
+        let bad = [&whole[..7], claim, &whole[7 + length..]].concat();
+        let why = of_parquet(bad).unwrap_err().to_string();
+        assert!(why.contains("page of column n") && why.contains(what), "{why}");
+    }
 }

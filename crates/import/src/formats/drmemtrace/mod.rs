@@ -17,6 +17,8 @@ mod functions;
 mod futex;
 mod lane;
 mod order;
+#[cfg(test)]
+mod order_tests;
 mod stream;
 mod summary;
 #[cfg(test)]

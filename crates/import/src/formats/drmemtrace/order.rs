@@ -231,7 +231,8 @@ impl<'n> Ordering<'n> {
             }
         }?;
         // Of what nobody holds nothing need be known: most words are locks that were given back.
-        let known = object.parties > 0 || object.value.is_some() || object.holder.is_some() || !object.readers.is_empty();
+        let known =
+            object.parties > 0 || object.value.is_some() || object.holder.is_some() || !object.readers.is_empty();
         if !known {
             self.objects.remove(&(note.pid, note.word));
         }

@@ -158,7 +158,7 @@ impl<'s> TableReader<'s> {
         Ok(TableReader { form, asked: asked.to_vec(), places: places?, names, words, batch })
     }
 
-    /// The same for who reads the table again for more columns: of a text, rows must have the cells that were asked for, and how many stand
+    /// A reader for who reads the table again for more columns: rows of a text must have the cells that were asked for, and how many stand
     /// behind these is not looked at.
     #[must_use]
     pub fn glancing(mut self) -> TableReader<'s> {

@@ -11,6 +11,7 @@
 //! Random bytes never carry a right checksum, so every target also puts the checksum right and so reaches the parser
 //! behind it.
 pub mod host;
+pub mod import;
 pub mod killed;
 pub mod partition;
 pub mod perf;

@@ -87,7 +87,7 @@ OPTIONAL = {
     "import": {"exact"},
     "list": {"details"},
     "record": {"native"},
-    "info": {"certain", "native"},
+    "info": {"certain", "imported", "native"},
     "quick": {"certain", "native"},
     "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native", "traffic"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},

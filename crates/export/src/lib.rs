@@ -166,7 +166,8 @@ fn write<'s>(
     let options = bound_machine.replay_options(&opened.reader);
     let rule = realignment(request, options.sampled.is_some())?;
     let setup = Setup { machine: &bound_machine.machine, bindings: &bindings, block_bytes, options, waits: &[] };
-    let shape = Shape { sampled: options.sampled.is_some(), after_caches: request.after_caches };
+    let some_pages = opened.reader.manifest().pages.is_some();
+    let shape = Shape { sampled: options.sampled.is_some(), after_caches: request.after_caches, some_pages };
     let sink = create(shape)?;
     let names = NameTable::new(&opened.reader)?;
     let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
@@ -222,7 +223,7 @@ impl<'a, 's> Exporter<'a, 's> {
         Ok(Exporter {
             rows,
             sink,
-            now: Now::new(names, reader.symbols()),
+            now: Now::new(names, reader),
             bindings: setup.bindings,
             read: 0,
             written: 0,
@@ -328,6 +329,7 @@ fn recorded(r: &Merged, binding: Option<ThreadBinding>, node: Option<NodeId>, no
         latency: r.latency_cycles(),
         cpu: r.cpu(),
         instructions: Between::Unknown,
+        pages_one_in: now.pages_one_in,
     }
 }
 
@@ -352,6 +354,7 @@ fn passed(p: &Passed, now: &mut Now<'_>) -> Row {
         latency: None,
         cpu: None,
         instructions: Between::Unknown,
+        pages_one_in: now.pages_one_in,
     };
     let Some(r) = &p.reference else { return common };
     Row {

@@ -2,9 +2,9 @@
 use homenode_analysis::UNKNOWN_OBJECT;
 use homenode_sim::names::{NameTable, ObjectNames};
 use homenode_sim::{ObjectRange, Objects};
-use homenode_trace::Event;
 use homenode_trace::event::EventKind;
-use homenode_trace::symbols::{Site, Symbols};
+use homenode_trace::symbols::Site;
+use homenode_trace::{DatasetReader, Event};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -70,18 +70,20 @@ pub(crate) struct Now<'n> {
     memo: Vec<(u64, u32, ObjectRange)>,
     generation: u64,
     phases: Phases,
+    /// Pages of which the recording has one; 1 if it has all.
+    pub(crate) pages_one_in: u32,
 }
 
 impl<'n> Now<'n> {
     /// Before the first event.
-    pub(crate) fn new(names: &'n NameTable<'n>, symbols: &Symbols) -> Now<'n> {
+    pub(crate) fn new(names: &'n NameTable<'n>, reader: &DatasetReader) -> Now<'n> {
         let mut texts = Texts::new();
         let mut place = |s: &Site| Place {
             file: texts.number(&s.file),
             line: if s.file.is_empty() { 0 } else { s.line },
             function: texts.number(&s.function),
         };
-        let places = symbols.sites.iter().map(&mut place).collect();
+        let places = reader.symbols().sites.iter().map(&mut place).collect();
         let nothing = ObjectRange { object: UNKNOWN_OBJECT, from: 0, last: 0 };
         Now {
             texts,
@@ -91,6 +93,7 @@ impl<'n> Now<'n> {
             memo: vec![(0, 0, nothing); 1 << MEMO_BITS],
             generation: 1,
             phases: Phases::default(),
+            pages_one_in: reader.manifest().pages.map_or(1, |pages| pages.one_in),
         }
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct Row {
     pub(crate) latency: Option<u32>,
     pub(crate) cpu: Option<u16>,
     pub(crate) instructions: Between,
+    /// Pages of which one was recorded.
+    pub(crate) pages_one_in: u32,
 }
 
 /// Which columns there are.
@@ -46,6 +48,8 @@ pub(crate) struct Shape {
     pub(crate) sampled: bool,
     /// Whether there are columns of what policies saw.
     pub(crate) after_caches: bool,
+    /// Whether references are to some pages alone.
+    pub(crate) some_pages: bool,
 }
 
 /// Whether something holds for files of this shape.
@@ -65,6 +69,7 @@ const ALWAYS: Holds = |_| true;
 const NEVER: Holds = |_| false;
 const SAMPLED: Holds = |s| s.sampled;
 const CONSECUTIVE: Holds = |s| !s.sampled && !s.after_caches;
+const SOME_PAGES: Holds = |s| s.some_pages;
 const AFTER_CACHES: Holds = |s| s.after_caches;
 /// What a write-back has not.
 const REFERENCE: Holds = |s| !s.after_caches;
@@ -95,7 +100,7 @@ const fn column(
     Column { name, kind, required, when, cell }
 }
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 22] = [
     column("thread", Kind::Count32, (ALWAYS, REFERENCE), |r, _| number(r.thread)),
     column("space", Kind::Count32, (AFTER_CACHES, ALWAYS), |r, _| number(Some(r.space))),
     column("addr", Kind::Count, (ALWAYS, ALWAYS), |r, _| number(Some(r.addr))),
@@ -115,6 +120,7 @@ const COLUMNS: [Column; 21] = [
     column("source", Kind::Text, (SAMPLED, ALWAYS), |r, _| Cell::from(r.source.name())),
     column("latency", Kind::Count32, (SAMPLED, NEVER), |r, _| number(r.latency)),
     column("cpu", Kind::Count16, (SAMPLED, NEVER), |r, _| number(r.cpu)),
+    column("pages_one_in", Kind::Count32, (SOME_PAGES, ALWAYS), |r, _| number(Some(r.pages_one_in))),
     column("instructions", Kind::Count, (CONSECUTIVE, NEVER), |r, _| number(between(r).0)),
     column("instructions_are", Kind::Text, (CONSECUTIVE, NEVER), |r, _| Cell::from(between(r).1)),
 ];

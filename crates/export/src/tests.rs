@@ -48,7 +48,7 @@ fn instructions_that_cannot_be_read_are_no_failure_to_write() {
     let bindings = bound.bindings(&reader).unwrap();
     let options = bound.replay_options(&reader);
     let setup = Setup { machine: &bound.machine, bindings: &bindings, block_bytes: 4096, options, waits: &[] };
-    let shape = Shape { sampled: false, after_caches: false };
+    let shape = Shape { sampled: false, after_caches: false, some_pages: false };
     let sink = Sink::file(tempfile::tempfile().unwrap(), Format::Csv, shape).unwrap();
     let names = NameTable::new(&reader).unwrap();
     let mut progress = ();

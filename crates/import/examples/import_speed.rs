@@ -1,12 +1,14 @@
 //! Speed of importing exact recordings, beside what reading and decoding alone take. Without arguments it makes a plain drmemtrace file
-//! of 40 million records; with a file or folder it imports that and says what was counted.
+//! of 40 million records, and tables of 4 million rows as CSV and as Parquet; with a file or folder it imports that and says what was
+//! counted.
 //!
-//! `cargo run --release -p homenode-import --example import_speed [-- PATH]`
+//! `cargo run --release -p homenode-import --example import_speed [-- PATH | trace | csv | parquet]`
 use homenode_base::Rng;
 use homenode_import::{Batch, ExactSink, ImportError, ImportSink, Input, import, read};
 use homenode_sampling::{Notice, RawSample};
 use homenode_sys::clock::ThreadClock;
 use homenode_sys::dir::Dir;
+use homenode_table::{Cell, Column, Format, Kind, TableFile};
 use homenode_trace::Event;
 use homenode_trace::check::check;
 use homenode_trace::symbols::{Global, Site};
@@ -16,6 +18,7 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 const RECORDS: u64 = 40_000_000;
+const ROWS: u64 = 4_000_000;
 
 /// Takes references and keeps none.
 #[derive(Default)]
@@ -91,6 +94,32 @@ fn make(path: &Path) -> std::io::Result<()> {
     out.flush()
 }
 
+/// A table with the columns of an export, of two threads that alternate every 1,000 rows.
+fn table(path: &Path, format: Format) -> Result<(), Box<dyn Error>> {
+    let columns = [
+        ("thread", Kind::Count32),
+        ("addr", Kind::Count),
+        ("size", Kind::Count32),
+        ("op", Kind::Text),
+        ("site", Kind::Count32),
+        ("file", Kind::Text),
+        ("line", Kind::Count32),
+        ("function", Kind::Text),
+    ];
+    let columns = columns.map(|(name, kind)| Column::new(name, kind)).to_vec();
+    let mut file = TableFile::new(BufWriter::with_capacity(1 << 20, File::create(path)?), format, columns)?;
+    let mut rng = Rng::new(1);
+    for i in 0..ROWS {
+        let addr = if i % 2 == 0 { 0x7000_0000 + i % 100_000 * 8 } else { 0x7100_0000 + rng.below(1 << 20) * 8 };
+        let (op, site) = (["load", "load", "store"][i as usize % 3], i % 3);
+        let place = [Cell::from("src/walk.c"), Cell::Count(40 + site), Cell::from("walk")];
+        let [source, line, function] = place;
+        let row = [Cell::Count(i / 1000 % 2), Cell::Count(addr), Cell::Count(8), Cell::from(op), Cell::Count(site)];
+        file.push(row.into_iter().chain([source, line, function]))?;
+    }
+    Ok(file.finish()?)
+}
+
 /// Seconds of processor time that something takes.
 fn timed<T>(what: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(T, f64), Box<dyn Error>> {
     let clock = ThreadClock::start();
@@ -106,37 +135,63 @@ fn decode(path: &Path) -> Result<Vec<u64>, Box<dyn Error>> {
     Ok(sink.taken)
 }
 
+/// What is imported: its file, how many records it has, and what these are called; unknown of what the user gave.
+type Subject = (PathBuf, Option<u64>, &'static str);
+
+fn subjects(dir: &Path) -> Result<Vec<Subject>, Box<dyn Error>> {
+    let given = std::env::args().nth(1);
+    let wanted = |name: &str| given.as_deref().is_none_or(|given| given == name);
+    let mut all: Vec<Subject> = Vec::new();
+    if wanted("trace") {
+        let path = dir.join("made.trace");
+        make(&path)?;
+        all.push((path, Some(RECORDS), "records"));
+    }
+    for (name, format) in [("csv", Format::Csv), ("parquet", Format::Parquet("speed", 1 << 18))] {
+        if wanted(name) {
+            let path = dir.join(format!("made.{name}"));
+            table(&path, format)?;
+            all.push((path, Some(ROWS), "rows"));
+        }
+    }
+    if let (Some(path), true) = (given, all.is_empty()) {
+        all.push((path.into(), None, "references"));
+    }
+    Ok(all)
+}
+
+fn floor(path: &Path) -> Result<u64, Box<dyn Error>> {
+    let (mut file, mut buffer, mut sum) = (File::open(path)?, vec![0; 1 << 18], 0_u64);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(sum),
+            n => sum += n as u64,
+        }
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
-    let given = std::env::args_os().nth(1).map(PathBuf::from);
-    let path = given.clone().unwrap_or_else(|| dir.path().join("made.trace"));
-    if given.is_none() {
-        make(&path)?;
-        let (bytes, floor) = timed(|| {
-            let (mut file, mut buffer, mut sum) = (File::open(&path)?, vec![0; 1 << 18], 0_u64);
-            loop {
-                match file.read(&mut buffer)? {
-                    0 => return Ok(sum),
-                    n => sum += n as u64,
-                }
-            }
-        })?;
-        println!("reading alone        {:8.1} M records/s ({bytes} bytes)", RECORDS as f64 / floor / 1e6);
+    for (path, records, what) in subjects(dir.path())? {
+        println!("{}", path.display());
+        if let Some(records) = records {
+            let (bytes, floor) = timed(|| floor(&path))?;
+            println!("reading alone        {:8.1} M {what}/s ({bytes} bytes)", records as f64 / floor / 1e6);
+        }
+        let (taken, decoding) = timed(|| decode(&path))?;
+        let (summary, importing) = timed(|| Ok(import(&path, &dir.path().join("x.hnt"), true)?))?;
+        for (what, n) in &summary.counted {
+            println!("{n:>12} {what}");
+        }
+        summary.notes.iter().for_each(|note| println!("note: {note}"));
+        let refs = summary.references;
+        assert_eq!(taken.iter().sum::<u64>(), refs);
+        let records = records.unwrap_or(refs) as f64;
+        println!("reading and decoding {:8.1} M {what}/s", records / decoding / 1e6);
+        println!("importing            {:8.1} M {what}/s, {} bytes", records / importing / 1e6, summary.bytes);
+        let store = homenode_capture::DirStore::open(&summary.path)?;
+        let report = check(&homenode_trace::DatasetReader::open(std::sync::Arc::new(store))?);
+        report.problems.iter().for_each(|problem| println!("PROBLEM {problem:?}"));
     }
-    let (taken, decoding) = timed(|| decode(&path))?;
-    let (summary, importing) = timed(|| Ok(import(&path, &dir.path().join("x.hnt"), true)?))?;
-    for (what, n) in &summary.counted {
-        println!("{n:>12} {what}");
-    }
-    summary.notes.iter().for_each(|note| println!("note: {note}"));
-    let refs = summary.references;
-    assert_eq!(taken.iter().sum::<u64>(), refs);
-    let records = if given.is_none() { RECORDS } else { refs };
-    let what = if given.is_none() { "records" } else { "references" };
-    println!("reading and decoding {:8.1} M {what}/s", records as f64 / decoding / 1e6);
-    println!("importing            {:8.1} M {what}/s, {} bytes", records as f64 / importing / 1e6, summary.bytes);
-    let store = homenode_capture::DirStore::open(&summary.path)?;
-    let report = check(&homenode_trace::DatasetReader::open(std::sync::Arc::new(store))?);
-    report.problems.iter().for_each(|problem| println!("PROBLEM {problem:?}"));
     Ok(())
 }

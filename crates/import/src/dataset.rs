@@ -10,6 +10,7 @@ use homenode_sampling::{Notice, RawSample};
 use homenode_sys::dir::Dir;
 use homenode_trace::Sampling;
 use homenode_trace::manifest::{Clock, Manifest};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What an import came to.
@@ -123,7 +124,21 @@ fn manifest(format: &str, report: &mut FileReport) -> Manifest {
         ..bare_manifest()
     };
     manifest.blind.notes = report.notes.clone();
+    manifest.imported = counted(report);
     manifest
+}
+
+/// What was counted in the file, of samples or of all references.
+fn counted(report: &FileReport) -> BTreeMap<String, u64> {
+    let c = &report.counts;
+    let samples = [
+        ("samples", c.seen),
+        ("samples without an address", c.unaddressed),
+        ("samples of the kernel", c.kernel),
+        ("samples lost", c.lost),
+    ];
+    let samples = samples.into_iter().filter(|_| c.seen > 0);
+    samples.chain(report.exact.counted.iter().copied()).map(|(name, n)| (name.to_owned(), n)).collect()
 }
 
 impl ImportSink for Writer {

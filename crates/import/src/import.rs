@@ -5,8 +5,8 @@ use crate::formats::{self, Look, ReadError, START_BYTES};
 use crate::report::{FileReport, ImportSink, Input, Source};
 use crate::unpack;
 use homenode_capture::store::NewDataset;
-use homenode_sys::dir::Dir;
-use std::fs::{self, File};
+use homenode_sys::dir::{Dir, regular};
+use std::fs;
 use std::io::{Read, SeekFrom};
 use std::path::Path;
 
@@ -79,7 +79,7 @@ fn fill(path: &Path, root: &Dir) -> Result<ImportSummary, ImportError> {
     let (format, report) = if kind.is_dir() {
         read(path, Input::Folder(&Dir::open(path).map_err(system)?), &mut writer)?
     } else if kind.is_file() {
-        read(path, Input::File(&mut File::open(path).map_err(system)?), &mut writer)?
+        read(path, Input::File(&mut regular(path).map_err(system)?), &mut writer)?
     } else {
         return Err(refuse("it is neither a regular file nor a folder".to_owned()));
     };

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Reading order: [`report`] (what a format delivers), [`formats`] (the family), `unpack` (gzip, lz4 and zip), `process_table` (who and what
-//! is mapped), `sampled` and `exact` (the files), `dataset`, [`import()`].
+//! is mapped), `quiet` (panics of a library that are errors), `sampled` and `exact` (the files), `dataset`, [`import()`].
 #![forbid(unsafe_code)]
 
 mod dataset;
@@ -26,6 +26,7 @@ mod exact;
 pub mod formats;
 mod import;
 mod process_table;
+mod quiet;
 pub mod report;
 mod sampled;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::sampling::SamplingDoc;
 use homenode_trace::event::SyncKind;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Value of [`InfoDoc::schema`], described by `docs/schema/info.json`.
 pub const INFO_SCHEMA: &str = "https://github.com/homenode/homenode/schema/info-1";
@@ -26,6 +27,9 @@ pub struct InfoDoc {
     pub pages: Option<PagesDoc>,
     /// What the recording could not see, in sentences.
     pub blind: Vec<String>,
+    /// What was counted in the recording of another tool that the dataset was made of, by name; absent for recordings of Homenode's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<BTreeMap<String, u64>>,
     /// One row a thread.
     pub threads: Vec<InfoThread>,
     /// References by operation, all threads.

@@ -37,6 +37,7 @@ pub fn info(path: &Path, progress: &mut dyn Progress) -> Result<InfoDoc, Failure
         sampling: reader.manifest().sampling.as_ref().map(|s| SamplingDoc::new(s, &seen.sampled.totals(), None)),
         pages: PagesDoc::of(reader.manifest()),
         blind: unseen(&reader),
+        imported: Some(reader.manifest().imported.clone()).filter(|counted| !counted.is_empty()),
         bytes_referenced: threads.iter().map(|t| t.bytes).sum(),
         ops,
         dataset_bytes,

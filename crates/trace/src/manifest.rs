@@ -2,6 +2,7 @@
 pub use homenode_base::pages::{CertainPages, PageSample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Newest dataset format this build reads, and writes for recordings of some pages.
 pub const FORMAT_VERSION: u32 = 3;
@@ -76,6 +77,10 @@ pub struct Manifest {
     /// When recording began (RFC 3339, UTC); absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_at: Option<String>,
+    /// What was counted in the recording of another tool that the dataset was made of, by name: `instructions`, `loads`; empty for
+    /// recordings of Homenode's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub imported: BTreeMap<String, u64>,
 }
 
 /// For fields that are left out where nothing is known.

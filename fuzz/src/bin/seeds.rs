@@ -1,6 +1,6 @@
 //! Writes seeds for the fuzz targets into `corpus/`: the files of small synthetic datasets. Run it once from `fuzz/`.
 use homenode_base::NodeId;
-use homenode_fuzz::{host, killed, partition, perf, texts};
+use homenode_fuzz::{host, import, killed, partition, perf, texts};
 use homenode_machine::{Machine, models};
 use homenode_placement::live::journal::JOURNAL_SCHEMA;
 use homenode_placement::live::{Config, Event, Header, Line, PageId, Use};
@@ -22,6 +22,7 @@ fn seed(target: &str, name: &str, bytes: &[u8]) -> Result<()> {
 
 fn main() -> Result<()> {
     samplers()?;
+    imports()?;
     outside()?;
     datasets()
 }
@@ -138,6 +139,41 @@ fn samplers() -> Result<()> {
         seed("perf_ring", name, &perf::ring(sample_type))?;
     }
     Ok(())
+}
+
+/// What other tools record of every reference.
+fn imports() -> Result<()> {
+    let trace = import::drmemtrace(5);
+    let packed = [
+        ("gzip", import::gzip(&trace)),
+        ("lz4", import::lz4(&trace, false)),
+        ("lz4-checked", import::lz4(&trace, true)),
+        ("zip", import::zip(&trace, 240, true)),
+        ("stored", import::zip(&trace, 240, false)),
+    ];
+    for (name, bytes) in &packed {
+        seed("import_drmemtrace", name, bytes)?;
+        seed("unpack", name, bytes)?;
+    }
+    seed("unpack", "two-gzip", &packed[0].1.repeat(2))?;
+    seed("unpack", "two-lz4", &packed[1].1.repeat(2))?;
+    seed("unpack", "zstd", &[0x28, 0xb5, 0x2f, 0xfd, 0, 0x48, 1, 0, 0])?;
+    seed("import_drmemtrace", "plain", &trace)?;
+    let functions = "1,1,0x10,libc.so.6!pthread_mutex_lock\n2,1,0x20,noret,libc.so.6!pthread_mutex_unlock\n\
+        3,3,0x30,libc.so.6!pthread_barrier_init\n4,1,0x40,libc.so.6!pthread_barrier_wait\n";
+    let folder = [(0, trace.clone()), (1, import::drmemtrace(6)), (2, packed[0].1.clone()), (5, functions.into())];
+    seed("import_folder", "threads", &import::packed(&folder))?;
+    let by_core = |tid: u64| {
+        let mut bytes = import::drmemtrace(tid);
+        // The file type, in the third record.
+        bytes[24 + 6] = 1;
+        bytes
+    };
+    seed("import_folder", "cores", &import::packed(&[(0, by_core(5)), (1, by_core(6)), (5, functions.into())]))?;
+    seed("import_lackey", "log", import::LACKEY.as_bytes())?;
+    seed("import_lackey", "gzip", &import::gzip(import::LACKEY.as_bytes()))?;
+    seed("import_csv", "rows", import::CSV.as_bytes())?;
+    seed("import_parquet", "rows", &import::parquet())
 }
 
 fn datasets() -> Result<()> {

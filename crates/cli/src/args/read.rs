@@ -67,7 +67,7 @@ One row a reference, in order:
   object                     what lies there, by the name that reports give it
   thread_node, node          where the thread runs on --machine, and where the page is under first touch
   phase                      the program's own mark (homenode.h) that the thread is in
-Sampled recordings besides: weight, source, latency, cpu.
+Sampled recordings besides: weight, source, latency, cpu. Recordings of some pages (`record --sample`): pages_one_in.
 
 With --after-caches one row for each access that placement policies see: what passes the caches of --machine
 (misses, write-backs, and hits that may change where a page is). Besides: space (address space), charged (read,

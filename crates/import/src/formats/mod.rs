@@ -58,6 +58,9 @@ pub(crate) fn of(look: &Look) -> Result<&'static Format, String> {
         return Err(format!("it is too short for a {} file", names()));
     }
     let known = ALL.iter().find(|f| (f.recognises)(look));
+    if known.is_none() && perf_data::is_part(&look.name) {
+        return Err(format!("it is not a {} file; if {}", names(), perf_data::WHOLE));
+    }
     known.copied().ok_or_else(|| format!("it is not a {} file, and no other format can be imported", names()))
 }
 

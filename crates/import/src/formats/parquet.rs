@@ -1,6 +1,7 @@
 //! Parquet: a row a reference. The columns are those of [`super::rows`].
 use super::rows;
 use super::{Format, ReadError};
+use crate::quiet::quietly;
 use crate::report::{FileReport, ImportSink, Input, Source};
 use homenode_table::read::{Asked, Contents, TableReader};
 use std::fs::File;
@@ -19,7 +20,7 @@ fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadE
     let source = input.file().map_err(ReadError::File)?;
     let begin = |asked: &[Asked], read: &mut dyn FnMut(TableReader<'_>) -> Result<(), ReadError>| {
         let contents = contents(source).map_err(|e| ReadError::File(e.to_string()))?;
-        read(TableReader::parquet(contents, asked).map_err(rows::refused)?)
+        read(TableReader::parquet(contents, asked, quietly).map_err(rows::refused)?)
     };
     rows::read(begin, sink)
 }

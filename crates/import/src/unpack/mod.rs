@@ -8,12 +8,12 @@
 //! assert_eq!(content, "plain text");
 //! # Ok::<(), String>(())
 //! ```
+mod frames;
 mod zip;
 
 use crate::report::Source;
 use flate2::bufread::MultiGzDecoder;
-use lz4_flex::frame::FrameDecoder;
-use std::io::{self, BufReader, Read, SeekFrom};
+use std::io::{BufReader, Read, SeekFrom};
 
 /// Bytes of the file read at once.
 const BUFFER: usize = 1 << 18;
@@ -48,7 +48,7 @@ pub fn open<'a, S: Source + 'a>(mut source: S) -> Result<Box<dyn Read + 'a>, Str
     Ok(if magic.starts_with(GZIP) {
         Box::new(MultiGzDecoder::new(buffered))
     } else if magic.starts_with(LZ4) {
-        Box::new(Frames { decoder: FrameDecoder::new(buffered), read: true })
+        Box::new(frames::Frames::new(buffered))
     } else {
         Box::new(buffered)
     })
@@ -69,26 +69,6 @@ pub(crate) fn start(source: &mut dyn Source, most: usize) -> Result<Vec<u8>, Str
         let _ = open(source)?.take(most as u64).read_to_end(&mut content);
     }
     Ok(content)
-}
-
-/// All frames of an lz4 file.
-struct Frames<R: Read> {
-    decoder: FrameDecoder<R>,
-    /// Whether anything was read of the frame.
-    read: bool,
-}
-
-impl<R: Read> Read for Frames<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let n = self.decoder.read(buf)?;
-            // Nothing read says that a frame has ended; nothing of the next one, that the file has.
-            if n > 0 || !std::mem::replace(&mut self.read, n > 0) || buf.is_empty() {
-                self.read = n > 0 || self.read;
-                return Ok(n);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,11 @@ fn info(doc: &InfoDoc) -> String {
         lines.push(String::new());
         lines.extend(synchronisation(doc));
     }
+    if let Some(counted) = &doc.imported {
+        let counted: Vec<String> = counted.iter().map(|(what, n)| format!("{} {what}", integer(*n))).collect();
+        let sentence = format!("Counted in what was imported: {}.", counted.join(", "));
+        lines.extend(wrap(&clean(&sentence), WIDTH, 2));
+    }
     if let Some(pages) = doc.pages {
         let (size, left_out) = (bytes(pages.page_bytes), integer(pages.left_out));
         let sentence = format!(

@@ -15,6 +15,7 @@ pub(crate) fn info() -> InfoDoc {
         sampling: None,
         pages: None,
         blind: vec!["Something was not seen.".into()],
+        imported: None,
         threads: (0..40)
             .map(|t| InfoThread { thread: t, tid: 100 + t, parent: (t > 0).then_some(0), ops, ..InfoThread::default() })
             .collect(),

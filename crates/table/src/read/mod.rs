@@ -1,5 +1,7 @@
 //! Tables that others wrote, a batch of rows at a time: only the columns that were asked for.
 mod csv;
+mod delta;
+mod pages;
 mod parquet;
 #[cfg(test)]
 mod tests;
@@ -82,6 +84,10 @@ impl fmt::Display for ReadError {
 }
 impl std::error::Error for ReadError {}
 
+/// Calls what it is given, once. The library of Parquet panics within it at some damaged files; such a panic is caught there and
+/// becomes a [`ReadError`], and whoever reports panics can be told around the call that this one is none to report.
+pub type Around = fn(&mut dyn FnMut());
+
 /// What holds a Parquet file, which is read from several places.
 pub trait Contents: Send + Sync {
     /// How many bytes there are.
@@ -103,7 +109,8 @@ impl Contents for Vec<u8> {
     }
 }
 
-/// A table that is being read. Memory: a batch of rows, the words, and of a Parquet file a page a column.
+/// A table that is being read. Memory: a batch of rows, the words, and of a Parquet file
+/// a page and a dictionary a column, 256 MiB in all at most.
 pub struct TableReader<'s> {
     form: Form<'s>,
     asked: Vec<Asked>,
@@ -131,12 +138,12 @@ impl<'s> TableReader<'s> {
         TableReader::new(Form::Csv(lines), names, asked)
     }
 
-    /// A Parquet file without nested columns among those that are asked for.
+    /// A Parquet file without nested columns among those that are asked for. The library that reads it is called within `around`.
     ///
     /// # Errors
     /// It is damaged, or a column that is asked for is there twice or of another kind.
-    pub fn parquet(file: Arc<dyn Contents>, asked: &[Asked]) -> Result<TableReader<'s>, ReadError> {
-        let groups = parquet::Groups::open(file)?;
+    pub fn parquet(file: Arc<dyn Contents>, asked: &[Asked], around: Around) -> Result<TableReader<'s>, ReadError> {
+        let groups = parquet::Groups::open(file, around)?;
         let names = groups.names();
         let mut reader = TableReader::new(Form::Parquet(Box::new(groups)), names, asked)?;
         if let Form::Parquet(groups) = &mut reader.form {
@@ -149,6 +156,16 @@ impl<'s> TableReader<'s> {
         let places: Result<Vec<_>, _> = asked.iter().map(|a| place(&names, a)).collect();
         let (words, batch) = Default::default();
         Ok(TableReader { form, asked: asked.to_vec(), places: places?, names, words, batch })
+    }
+
+    /// A reader for who reads the table again for more columns: rows of a text must have the cells that were asked for, and how many stand
+    /// behind these is not looked at.
+    #[must_use]
+    pub fn glancing(mut self) -> TableReader<'s> {
+        if let Form::Csv(lines) = &mut self.form {
+            lines.enough = Some(self.places.iter().flatten().max().map_or(1, |last| last + 1));
+        }
+        self
     }
 
     /// Whether the table has the column that was asked for as number `asked`.

@@ -1,11 +1,14 @@
 //! Reading Parquet, column by column of each row group.
-use super::words::Words;
-use super::{Asked, BATCH_ROWS, Batch, Cells, Contents, ReadError};
+use super::delta::Checked;
+use super::words::{Recent, Words};
+use super::{Around, Asked, BATCH_ROWS, Batch, Cells, Contents, ReadError, pages};
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::page::PageReader;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::io::{BufReader, Read};
@@ -64,6 +67,8 @@ impl ChunkReader for File {
 /// Reads row groups.
 pub(super) struct Groups {
     file: SerializedFileReader<File>,
+    contents: Arc<dyn Contents>,
+    around: Around,
     /// The group that is read next.
     group: usize,
     /// Columns of the group that is being read, in the order of the columns asked for.
@@ -79,13 +84,15 @@ struct Column {
     /// Level of a value that is present; 0 if all are.
     present: i16,
     levels: Vec<i16>,
+    recent: Recent,
 }
 
 impl Groups {
-    pub(super) fn open(file: Arc<dyn Contents>) -> Result<Groups, ReadError> {
+    pub(super) fn open(contents: Arc<dyn Contents>, around: Around) -> Result<Groups, ReadError> {
         let (open, places) = Default::default();
-        let file = guarded(|| Ok(SerializedFileReader::new(File(file))?))?;
-        Ok(Groups { file, group: 0, open, places })
+        let file = File(contents.clone());
+        let file = guarded(around, || Ok(SerializedFileReader::new(file)?))?;
+        Ok(Groups { file, contents, around, group: 0, open, places })
     }
 
     /// Names of all columns; those within others have points in them.
@@ -108,7 +115,7 @@ impl Groups {
 
     /// Reads up to [`BATCH_ROWS`] rows of one group.
     pub(super) fn batch(&mut self, batch: &mut Batch, asked: &[Asked], words: &mut Words) -> Result<(), ReadError> {
-        guarded(|| self.rows(batch, asked, words))
+        guarded(self.around, || self.rows(batch, asked, words))
     }
 
     fn rows(&mut self, batch: &mut Batch, asked: &[Asked], words: &mut Words) -> Result<(), ReadError> {
@@ -143,35 +150,68 @@ impl Groups {
         let group = self.file.get_row_group(self.group)?;
         let schema = self.file.metadata().file_metadata().schema_descr_ptr();
         self.group += 1;
+        let mut memory = 0;
         for place in &self.places {
             let Some(place) = *place else {
                 self.open.push(None);
                 continue;
             };
-            let chunk = group.metadata().columns().get(place);
-            let bytes = chunk.map_or(i64::MAX, |c| c.uncompressed_size().max(c.compressed_size()));
-            if !(0..=CHUNK_MAX).contains(&bytes) {
-                let why = format!("a row group has {bytes} bytes of a column: write it with smaller row groups");
+            let description = schema.column(place);
+            let chunk = group
+                .metadata()
+                .columns()
+                .get(place)
+                .ok_or_else(|| ReadError::new("a row group has too few columns"))?;
+            memory += self.look(chunk, description.name())?;
+            if memory > pages::PAGES_MAX {
+                let why = format!(
+                    "its pages take more than {} bytes of memory: write it with smaller ones",
+                    pages::PAGES_MAX
+                );
                 return Err(ReadError::new(why));
             }
-            let description = schema.column(place);
+            let (found, present) = (group.get_column_page_reader(place)?, description.max_def_level());
+            let checked = Checked { pages: found, levels: present > 0 };
+            let words = description.physical_type() == Type::BYTE_ARRAY;
+            let pages: Box<dyn PageReader> = if words { Box::new(checked) } else { checked.pages };
             self.open.push(Some(Column {
-                reader: group.get_column_reader(place)?,
                 name: description.name().to_owned(),
                 unsigned: is_unsigned(&description),
-                present: description.max_def_level(),
+                reader: get_column_reader(description, pages),
+                present,
                 levels: Vec::new(),
+                recent: Recent::default(),
             }));
         }
         Ok(true)
+    }
+
+    /// Looks at the pages of a column before they are read. Returns the bytes of memory that they will take.
+    fn look(&self, chunk: &ColumnChunkMetaData, name: &str) -> Result<u64, ReadError> {
+        let bytes = chunk.uncompressed_size().max(chunk.compressed_size());
+        if !(0..=CHUNK_MAX).contains(&bytes) {
+            let why = format!("a row group has {bytes} bytes of column {name}: write it with smaller row groups");
+            return Err(ReadError::new(why));
+        }
+        let (start, length) = chunk.byte_range();
+        let end = start.saturating_add(length);
+        if end > self.contents.bytes() {
+            return Err(ReadError::new(format!("it is damaged: column {name} goes on behind the end of the file")));
+        }
+        pages::check(&*self.contents, start..end, name)
     }
 }
 
 /// The result of something that reads Parquet. The library indexes past the end of pages whose counts are wrong, and panics: such a
 /// file is damaged like others, and nothing of what read it is used again.
-fn guarded<V>(read: impl FnOnce() -> Result<V, ReadError>) -> Result<V, ReadError> {
-    let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
-    read.unwrap_or_else(|_| Err(ReadError::new("it is damaged: its pages contradict their headers")))
+fn guarded<V>(around: Around, read: impl FnOnce() -> Result<V, ReadError>) -> Result<V, ReadError> {
+    let (mut read, mut found) = (Some(read), None);
+    around(&mut || {
+        if let Some(read) = read.take() {
+            found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).ok();
+        }
+    });
+    found.unwrap_or_else(|| Err(ReadError::new("it is damaged: its pages contradict their headers")))
 }
 
 /// Whether a column can be what is asked for.
@@ -195,7 +235,7 @@ fn is_unsigned(column: &ColumnDescriptor) -> bool {
 impl Column {
     /// Reads cells; returns how many.
     fn read(&mut self, cells: &mut Cells, asked: &Asked, words: &mut Words) -> Result<usize, ReadError> {
-        let Column { reader, name, unsigned, present, levels } = self;
+        let Column { reader, name, unsigned, present, levels, recent } = self;
         let negative = || ReadError::new(format!("column {name} has a number below 0"));
         match (reader, cells) {
             (ColumnReader::Int32ColumnReader(reader), Cells::Counts(out)) => fill(reader, *present, levels, out, |n| {
@@ -205,18 +245,9 @@ impl Column {
                 if *unsigned { Ok(n as u64) } else { u64::try_from(n).map_err(|_| negative()) }
             }),
             (ColumnReader::ByteArrayColumnReader(reader), Cells::Words(out)) => {
-                let mut last: Option<(ByteArray, u32)> = None;
                 fill(reader, *present, levels, out, |bytes: ByteArray| {
-                    if let Some((before, number)) = &last
-                        && before.data() == bytes.data()
-                    {
-                        return Ok(*number);
-                    }
-                    let text = std::str::from_utf8(bytes.data());
-                    let number =
-                        words.number(text.map_err(|_| ReadError::new(format!("column {name} is no UTF-8")))?)?;
-                    last = Some((bytes, number));
-                    Ok(number)
+                    let number = recent.number(bytes.data(), words)?;
+                    number.ok_or_else(|| ReadError::new(format!("column {name} is no UTF-8")))
                 })
             }
             _ => Err(ReadError::new(format!("column {name} is not {}", if asked.words { "words" } else { "numbers" }))),

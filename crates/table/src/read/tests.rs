@@ -29,7 +29,7 @@ fn of_csv(text: &[u8]) -> Result<(Vec<Row>, Vec<String>), ReadError> {
 }
 
 fn of_parquet(bytes: Vec<u8>) -> Result<(Vec<Row>, Vec<String>), ReadError> {
-    all(TableReader::parquet(Arc::new(bytes), &ASKED)?)
+    all(TableReader::parquet(Arc::new(bytes), &ASKED, |read| read())?)
 }
 
 /// A file of so many rows with absent cells and words that need quotes.
@@ -97,7 +97,7 @@ fn errors_name_line_and_column() {
     let damaged = of_parquet(b"PAR1....PAR1".to_vec()).unwrap_err().to_string();
     assert!(damaged.contains("damaged"), "{damaged}");
     let wrong = Asked { names: &["x"], words: false };
-    let reader = TableReader::parquet(Arc::new(written(Format::Parquet("t", 10), 10)), &[wrong]);
+    let reader = TableReader::parquet(Arc::new(written(Format::Parquet("t", 10), 10)), &[wrong], |read| read());
     assert_eq!(reader.err().unwrap().to_string(), "column x is DOUBLE: whole numbers are needed");
 }
 
@@ -117,4 +117,82 @@ fn every_cut_and_every_changed_byte_of_a_parquet_file_is_survived() {
         }
     }
     std::panic::set_hook(hook);
+}
+
+fn counts(mut reader: TableReader<'_>) -> Result<Vec<Option<u64>>, ReadError> {
+    let mut all = Vec::new();
+    while let Some(batch) = reader.next_batch()? {
+        all.extend((0..batch.rows).map(|row| batch.columns[0].count(row)));
+    }
+    Ok(all)
+}
+
+/// Lines that are at hand whole are taken at once, others byte by byte: both must say the same, of rows and of errors.
+#[test]
+fn lines_at_once_and_byte_by_byte_are_the_same() {
+    let cells = [
+        "7",
+        "",
+        "0x1f",
+        "18446744073709551615",
+        "18446744073709551616",
+        "a b",
+        "+",
+        "\"a,b\"",
+        "\"x\"\"y\"",
+        "\"two\nlines\"",
+        "-1",
+        "ä",
+        "a\"b",
+    ];
+    let ends = ["\n", "\r\n", "\n\n", ",\n", "\r"];
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let (mut good, mut bad) = (0, 0);
+    for case in 0..3000 {
+        let mut text = "n,w,more\n".to_owned();
+        for _ in 0..next(8) {
+            // Mostly what is right; sometimes anything.
+            let n = if next(12) > 0 { cells[next(4)] } else { cells[next(cells.len())] };
+            let w = cells[[0, 5, 7, 8, 9, 11][next(6)]];
+            text += &format!("{n},{w},{}{}", cells[next(7)], if next(12) > 0 { ends[next(2)] } else { ends[next(5)] });
+        }
+        let whole = of_csv(text.as_bytes());
+        let piecewise = std::io::BufReader::with_capacity(1 + case % 7, text.as_bytes());
+        let piecewise = TableReader::csv(piecewise, &ASKED).and_then(all);
+        assert_eq!(whole, piecewise, "{text:?}");
+        let glance = |capacity| {
+            let text = std::io::BufReader::with_capacity(capacity, text.as_bytes());
+            TableReader::csv(text, &ASKED[..1]).and_then(|table| counts(table.glancing()))
+        };
+        let glanced = glance(1 + case % 7);
+        assert_eq!(glance(1 << 16), glanced, "{text:?}");
+        if let Ok((rows, _)) = &whole {
+            assert_eq!(glanced, Ok(rows.iter().map(|row| row.0).collect()), "{text:?}");
+        }
+        if whole.is_ok() { good += 1 } else { bad += 1 }
+    }
+    assert!(good > 500 && bad > 500, "{good} {bad}");
+}
+
+#[test]
+fn a_page_that_claims_gigabytes_is_refused_before_they_are_taken() {
+    let mut whole = Vec::new();
+    let mut file = TableFile::new(&mut whole, Format::Parquet("t", 100), vec![Column::new("n", Kind::Count)]).unwrap();
+    (0..50).for_each(|i| file.push([Cell::Count(i)]).unwrap());
+    file.finish().unwrap();
+    assert_eq!(of_parquet(whole.clone()).unwrap().0.len(), 50);
+    // The first page begins behind the magic number: its kind, then how long it is unpacked, a number of one or two bytes.
+    assert_eq!((whole[4], whole[6]), (0x15, 0x15));
+    let length = 1 + usize::from(whole[7] >= 0x80);
+    for (claim, what) in
+        [(&[0xfe, 0xff, 0xff, 0xff, 0x0f][..], "claims 2147483647 bytes"), (&[1], "cannot be understood")]
+    {
+        let bad = [&whole[..7], claim, &whole[7 + length..]].concat();
+        let why = of_parquet(bad).unwrap_err().to_string();
+        assert!(why.contains("page of column n") && why.contains(what), "{why}");
+    }
 }

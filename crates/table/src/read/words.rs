@@ -37,3 +37,50 @@ impl Words {
         self.words.get(number as usize).map_or("", |word| word)
     }
 }
+
+/// Different words that a column had last, most of which come again.
+const RECENT: usize = 4;
+
+/// The last words of a column.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recent {
+    words: [(Vec<u8>, u32); RECENT],
+    /// How many there are.
+    filled: usize,
+    /// The one that is forgotten next.
+    next: usize,
+    /// The one that came last.
+    last: usize,
+}
+
+impl Recent {
+    /// The number of a word, as [`Words::number`]; `None` if it is no UTF-8.
+    #[inline]
+    pub(super) fn number(&mut self, word: &[u8], all: &mut Words) -> Result<Option<u32>, ReadError> {
+        let last = &self.words[self.last];
+        if last.0 == word && self.filled > 0 {
+            return Ok(Some(last.1));
+        }
+        match self.words[..self.filled].iter().position(|known| known.0 == word) {
+            Some(known) => {
+                self.last = known;
+                Ok(Some(self.words[known].1))
+            }
+            None => self.look(word, all),
+        }
+    }
+
+    #[cold]
+    fn look(&mut self, word: &[u8], all: &mut Words) -> Result<Option<u32>, ReadError> {
+        let Ok(text) = std::str::from_utf8(word) else { return Ok(None) };
+        let number = all.number(text)?;
+        let place = &mut self.words[self.next];
+        place.0.clear();
+        place.0.extend_from_slice(word);
+        place.1 = number;
+        self.filled = self.filled.max(self.next + 1);
+        self.last = self.next;
+        self.next = (self.next + 1) % RECENT;
+        Ok(Some(number))
+    }
+}

@@ -42,6 +42,7 @@ pub(super) mod marker {
     pub(in super::super) const TIMESTAMP: u16 = 2;
     pub(in super::super) const CPU: u16 = 3;
     pub(in super::super) const FUNCTION: u16 = 4;
+    pub(in super::super) const RETURN_ADDRESS: u16 = 5;
     pub(in super::super) const ARGUMENT: u16 = 6;
     pub(in super::super) const RESULT: u16 = 7;
     pub(in super::super) const FILE_TYPE: u16 = 9;

@@ -3,6 +3,8 @@ use super::entry::{BYTES, Entry, file_type, marker};
 use super::stream::{RAW, Stream};
 use crate::unpack;
 use homenode_sys::dir::{Dir, Kind};
+use std::fs::File;
+use std::io::Read;
 
 /// Most files of one trace.
 const FILES_MAX: usize = 1 << 17;
@@ -15,7 +17,12 @@ pub(super) struct Folder {
     dirs: Vec<(Option<u32>, Dir)>,
     /// Folder, by its place, and name.
     files: Vec<(usize, String)>,
+    /// The folder that was given.
+    root: Dir,
 }
+
+/// Sub-folders in which files lie that belong to a trace.
+const AROUND: [&str; 3] = ["raw", "trace", "aux"];
 
 /// Whether a folder with these names is that of a trace, if only of a raw one.
 pub(super) fn recognises(names: &[String]) -> bool {
@@ -40,11 +47,12 @@ fn window(name: &str) -> Option<u32> {
 impl Folder {
     /// Finds the files.
     pub(super) fn find(dir: &Dir) -> Result<Folder, String> {
+        let root = dir.clone();
         let dir = match dir.kind("trace").map_err(|e| e.to_string())? {
             Some(Kind::Directory) => dir.sub("trace").map_err(|e| format!("trace: {e}"))?,
             _ => dir.clone(),
         };
-        let mut folder = Folder { dirs: Vec::new(), files: Vec::new() };
+        let mut folder = Folder { dirs: Vec::new(), files: Vec::new(), root };
         let names = sorted(&dir)?;
         let mut windows: Vec<(u32, &String)> = names.iter().filter_map(|n| Some((window(n)?, n))).collect();
         windows.sort();
@@ -85,6 +93,19 @@ impl Folder {
         Ok(Stream::new(unpack::open(file).map_err(|e| format!("{name}: {e}"))?))
     }
 
+    /// A file that belongs to the trace: in the folder, or in one of those in it.
+    pub(super) fn beside(&self, name: &str) -> Result<Option<File>, String> {
+        let among = |dir: &Dir| match dir.kind(name).map_err(|e| format!("{name}: {e}"))? {
+            Some(Kind::File(_)) => dir.read(name).map(Some).map_err(|e| format!("{name}: {e}")),
+            _ => Ok(None),
+        };
+        let found = among(&self.root)?;
+        AROUND.iter().try_fold(found, |found, sub| match (found, self.root.kind(sub)) {
+            (None, Ok(Some(Kind::Directory))) => among(&self.root.sub(sub).map_err(|e| format!("{sub}: {e}"))?),
+            (found, _) => Ok(found),
+        })
+    }
+
     /// Whether its files are of processors: as the first of them says.
     pub(super) fn is_by_core(&self) -> Result<bool, String> {
         let Some((window, name)) = self.files().next() else { return Ok(false) };
@@ -94,6 +115,13 @@ impl Folder {
         let of_type = head.iter().take(HEAD).map(Entry::of).find(|e| e.marker() == Some(marker::FILE_TYPE));
         Ok(of_type.is_some_and(|e| e.value & file_type::BY_CORE != 0))
     }
+}
+
+/// All bytes of a file, if they are not too many.
+pub(super) fn bounded(file: File, most: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    if bytes.len() as u64 > most { Err(format!("it is longer than {most} bytes")) } else { Ok(bytes) }
 }
 
 fn sorted(dir: &Dir) -> Result<Vec<String>, String> {

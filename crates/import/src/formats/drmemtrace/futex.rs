@@ -3,13 +3,14 @@
 //! A trace has the arguments and results of futex calls, and stamps before and after them. A thread that wakes releases the word, with
 //! the time at which its call began; one that was woken acquires it, with the time at which its call was over. So every edge goes
 //! forward in time, and none are missing among threads that waited. Locks that were taken without waiting make no call.
+use super::super::ReadError;
 use super::entry::{file_type, marker};
-use homenode_trace::event::SyncKind;
-use homenode_trace::{Event, EventKind};
-use std::collections::HashMap;
+use super::order::{Did, Note, Ordered, Ordering};
+use homenode_trace::Event;
+use std::collections::{BTreeMap, HashMap};
 
 /// Number that is added to that of a system call to tell it from functions.
-const CALLS: u64 = 1 << 32;
+pub(super) const CALLS: u64 = 1 << 32;
 /// Number of futex(2).
 const FUTEX_X86_64: u64 = 202;
 const FUTEX_AARCH64: u64 = 98;
@@ -29,7 +30,7 @@ const WAIT_REQUEUE_PI: u64 = 11;
 const LOCK_PI2: u64 = 13;
 /// Flags of futex(2): private to the process, by the real-time clock.
 const FLAGS: u64 = 128 | 256;
-/// Most wakes and waits that are held.
+/// Most notes that are held.
 const NOTES_MAX: usize = 1 << 22;
 
 /// Whether a function's number is that of futex(2).
@@ -72,30 +73,13 @@ impl Call {
     }
 }
 
-/// What a thread did to a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Did {
-    Wake,
-    WasWoken,
-    /// Woken by the end of a thread, of this number on the recorded machine.
-    Joined(u32),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Note {
-    ns: u64,
-    thread: u32,
-    pid: u32,
-    at: u64,
-    word: u64,
-    did: Did,
-}
-
-/// Wakes and waits of all threads; those of one thread in its order.
+/// What all threads did to each other; that of one thread in its order.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     notes: Vec<Note>,
-    /// Calls beyond what is held.
+    /// Waits in the kernel.
+    waited: u64,
+    /// Notes beyond what is held.
     more: u64,
     /// Calls of versions that do not say when a wait was over.
     unstamped: u64,
@@ -124,72 +108,83 @@ impl Waits {
         };
         match (stamped, self.notes.len() + notes.len() <= NOTES_MAX) {
             (false, _) => self.unstamped += 1,
-            (true, false) => self.more += 1,
-            (true, true) => self.notes.extend(notes),
+            (true, false) => self.more += notes.len() as u64,
+            (true, true) => {
+                self.waited += notes.iter().filter(|n| n.did != Did::Wake).count() as u64;
+                self.notes.extend(notes);
+            }
         }
     }
+    /// What a function did.
+    pub(super) fn did(&mut self, note: Note) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(note);
+        } else {
+            self.more += 1;
+        }
+    }
+    /// Waits in the kernel that order threads.
+    pub(super) fn waited(&self) -> u64 {
+        self.waited
+    }
 
-    /// Sentences for the reader.
-    pub(super) fn notes(&self) -> Vec<String> {
+    /// Hands on the acquires and releases of all threads, with the ends of threads that were waited for. Those of a thread stand in its
+    /// order. Returns sentences for the reader.
+    pub(super) fn events(
+        mut self,
+        ends: &[End],
+        give: &mut dyn FnMut(Event) -> Result<(), ReadError>,
+    ) -> Result<Vec<String>, ReadError> {
+        let mut last: HashMap<u32, u64> = HashMap::new();
+        for note in &mut self.notes {
+            let before = last.entry(note.thread).or_default();
+            note.ns = note.ns.max(*before);
+            *before = note.ns;
+        }
+        self.ends(ends, &last);
+        // Stable: the order within a thread stays.
+        self.notes.sort_by_key(|n| n.thread);
+        let ordered = Ordering::new(&self.notes).run(give)?;
+        Ok(self.sentences(ordered))
+    }
+
+    fn sentences(&self, ordered: Ordered) -> Vec<String> {
         let mut out = Vec::new();
-        let waited = self.notes.iter().filter(|n| n.did != Did::Wake).count();
-        out.push(match waited {
-            0 => "no wait of a thread for another one is known".to_owned(),
-            n => format!(
-                "{n} waits in the kernel (futex) order threads; locks that were taken without waiting, atomics and the begins \
-                 of threads were not recorded"
+        let functions = self.notes.iter().any(|n| !matches!(n.did, Did::Wake | Did::WasWoken | Did::Joined(_)));
+        let missing = match functions {
+            true => "atomics, functions that were not recorded and the begins of threads are not known",
+            false => "locks that were taken without waiting, atomics and the begins of threads were not recorded",
+        };
+        match (self.waited, functions) {
+            (0, false) => out.push("no wait of a thread for another one is known".to_owned()),
+            (0, true) => out.push(missing.to_owned()),
+            (n, _) => out.push(format!("{n} waits in the kernel (futex) order threads; {missing}")),
+        }
+        let counts = [
+            (self.more, "further calls that would order threads are left out"),
+            (
+                self.unstamped,
+                "calls of futex order nothing: this version of the format does not say when they were over",
             ),
-        });
-        if self.more > 0 {
-            out.push(format!("{} further calls of futex are left out", self.more));
-        }
-        if self.unstamped > 0 {
-            out.push(format!(
-                "{} calls of futex order nothing: this version of the format does not say when they were over",
-                self.unstamped
-            ));
-        }
+            (
+                ordered.unknown,
+                "arrivals at barriers order nothing: neither the call that made the barrier nor what it returned says how many \
+                 threads it takes",
+            ),
+            (
+                ordered.forced,
+                "calls took a lock that another thread held, or left a barrier that not all had reached, as far as the trace says: \
+                 their stamps alone order them",
+            ),
+        ];
+        out.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
         out
     }
 
-    /// Releases and acquires of all threads, with the ends of threads that were waited for. Those of a thread stand in its order.
-    pub(super) fn events(mut self, ends: &[End]) -> Vec<Event> {
-        self.spread();
-        self.ends(ends);
-        // Who wakes comes before who is woken at the same time.
-        self.notes.sort_by_key(|n| (n.ns, n.did != Did::Wake));
-        let event = |(seq, n): (u64, &Note)| {
-            let (object, epoch) = (n.word, 0);
-            let joined = matches!(n.did, Did::Joined(_));
-            let kind = match n.did {
-                Did::Wake => EventKind::Release { object, epoch, seq, sync: SyncKind::Unknown },
-                _ if joined => EventKind::Acquire { object, epoch, seq, sync: SyncKind::Join },
-                _ => EventKind::Acquire { object, epoch, seq, sync: SyncKind::Unknown },
-            };
-            Event { thread: n.thread, at: n.at, stamp: n.ns, kind }
-        };
-        (1..).zip(&self.notes).map(event).collect()
-    }
-
-    /// Puts a wake of a thread after its wait before it where both have the same stamp.
-    fn spread(&mut self) {
-        let mut last: HashMap<u32, (u64, bool)> = HashMap::new();
-        for note in &mut self.notes {
-            let (before, waited) = last.get(&note.thread).copied().unwrap_or_default();
-            let wakes = note.did == Did::Wake;
-            note.ns = note.ns.max(before.saturating_add(u64::from(wakes && waited)));
-            last.insert(note.thread, (note.ns, !wakes));
-        }
-    }
-
     /// Adds a wake for each thread that was waited for and had ended by then.
-    fn ends(&mut self, ends: &[End]) {
+    fn ends(&mut self, ends: &[End], last: &HashMap<u32, u64>) {
         let by_ids: HashMap<(u32, u32), &End> = ends.iter().map(|end| (end.1, end)).collect();
-        let mut last: HashMap<u32, u64> = HashMap::new();
-        for note in &self.notes {
-            last.insert(note.thread, note.ns);
-        }
-        let mut wakes: HashMap<(u32, u64), Note> = HashMap::new();
+        let mut wakes: BTreeMap<(u32, u64), Note> = BTreeMap::new();
         for note in &mut self.notes {
             let Did::Joined(tid) = note.did else { continue };
             note.did = Did::WasWoken;

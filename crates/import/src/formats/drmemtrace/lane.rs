@@ -229,7 +229,9 @@ impl Lane {
         match entry.size {
             marker::TIMESTAMP => self.time(entry.value, to)?,
             marker::CPU => to.summary.processor(entry.value),
-            marker::FUNCTION | marker::ARGUMENT | marker::RESULT | marker::FAILED if !self.in_kernel => {
+            marker::FUNCTION | marker::RETURN_ADDRESS | marker::ARGUMENT | marker::RESULT | marker::FAILED
+                if !self.in_kernel =>
+            {
                 let thread = self.current()?;
                 let at = to.taken(thread)? + self.refs.len() as u64;
                 to.call(thread, (entry.size, entry.value), at, self.file_type);

@@ -2,15 +2,23 @@
 //!
 //! Reading order: `entry` (records of 12 bytes), `folder` (which files a trace has), `stream` (records of a file in order, blocks of
 //! them), `lane` (what the records of one file mean), `decoding` (all files of a trace to references and events), `cores` (files of
-//! processors, in which threads alternate), `futex` (waits in the kernel), `summary` (what was counted and what to say of it).
+//! processors, in which threads alternate), `futex` (waits in the kernel), `functions` (the list of recorded functions), `calls` (calls of
+//! a thread), `order` (all of these in one order), `summary` (what was counted and what to say of it).
 //!
 //! Written from the description of the format in DynamoRIO's public headers and documentation; no code of it is used.
+#[cfg(test)]
+mod call_tests;
+mod calls;
 mod cores;
 mod decoding;
 mod entry;
 mod folder;
+mod functions;
 mod futex;
 mod lane;
+mod order;
+#[cfg(test)]
+mod order_tests;
 mod stream;
 mod summary;
 #[cfg(test)]
@@ -23,6 +31,7 @@ use crate::report::{FileReport, ImportSink, Input};
 use crate::unpack;
 use decoding::{Decoding, named};
 use folder::Folder;
+use functions::Functions;
 use lane::Lane;
 use stream::Stream;
 use summary::Origin;
@@ -42,13 +51,14 @@ fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadE
     match input {
         Input::File(source) => {
             let stream = Stream::new(unpack::open(source).map_err(ReadError::File)?);
-            let mut decoding = Decoding::new(sink);
+            let mut decoding = Decoding::new(sink, Functions::default());
             file(stream, ("", None), &mut decoding)?;
             decoding.finish()
         }
         Input::Folder(dir) => {
             let folder = Folder::find(dir).map_err(ReadError::File)?;
-            let mut decoding = Decoding::new(sink);
+            let functions = Functions::of(&folder).map_err(ReadError::File)?;
+            let mut decoding = Decoding::new(sink, functions);
             if folder.is_by_core().map_err(ReadError::File)? {
                 cores::read(&folder, &mut decoding)?;
             } else {

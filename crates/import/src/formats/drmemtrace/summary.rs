@@ -45,6 +45,10 @@ pub(super) struct Summary {
     /// Stamps that lie before the one before them in their thread.
     pub(super) backwards: u64,
     pub(super) file_type: u64,
+    /// Calls of functions that were recorded, and of these, those that order threads.
+    pub(super) calls: (u64, u64),
+    /// Waits in the kernel that order threads.
+    pub(super) waited: u64,
     processors: BTreeSet<u64>,
     windows: BTreeSet<u64>,
     unknown: BTreeMap<u16, u64>,
@@ -73,7 +77,7 @@ impl Summary {
         }
     }
 
-    /// The report of a trace with so many threads, whose waits in the kernel said so much.
+    /// The report of a trace with so many threads, whose calls and waits in the kernel said so much.
     pub(super) fn report(self, threads: u64, waits: Vec<String>) -> FileReport {
         let counted = [
             ("instructions", self.instructions),
@@ -85,6 +89,9 @@ impl Summary {
             ("flushes", self.flushes),
             ("processors", self.processors.len() as u64),
             ("windows", self.windows.len() as u64),
+            ("calls of functions", self.calls.0),
+            ("calls that order threads", self.calls.1),
+            ("waits in the kernel", self.waited),
         ];
         let arch = match self.file_type {
             t if t & file_type::AARCH64 != 0 => "aarch64",

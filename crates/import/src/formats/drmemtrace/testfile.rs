@@ -63,6 +63,19 @@ impl TestFile {
         }
         file.at(to)
     }
+    /// A function of the program begins, with these arguments.
+    pub(crate) fn call(self, function: u64, arguments: &[u64]) -> TestFile {
+        let file = self.mark(marker::FUNCTION, function).mark(marker::RETURN_ADDRESS, 0x40_2000);
+        arguments.iter().fold(file, |file, &argument| file.mark(marker::ARGUMENT, argument))
+    }
+    /// A function returns.
+    pub(crate) fn returned(self, function: u64, result: i64) -> TestFile {
+        self.mark(marker::FUNCTION, function).mark(marker::RESULT, result as u64)
+    }
+    /// A function that is called with one argument and returns 0.
+    pub(crate) fn called(self, function: u64, argument: u64) -> TestFile {
+        self.call(function, &[argument]).returned(function, 0)
+    }
     /// The bytes, with the end of a thread and that of a file.
     pub(crate) fn ended(self, tid: u64) -> Vec<u8> {
         self.add(kind::THREAD_EXIT, 4, tid).add(kind::FOOTER, 0, 0).bytes

@@ -24,7 +24,12 @@ pub(super) struct Header {
     pub(super) facts: FileFacts,
     /// Bytes of records; `None` = to the end.
     pub(super) data_bytes: Option<u64>,
+    /// Whether it is the first file of a folder of several.
+    pub(super) of_folder: bool,
 }
+
+/// The feature that says so.
+const DIR_FORMAT: u32 = 24;
 
 /// Whether a file that begins with these bytes is one, of whichever age and byte order.
 pub(super) fn recognises(start: &[u8]) -> bool {
@@ -58,7 +63,8 @@ fn file<R: Read + Seek>(mut reader: R) -> Result<(Header, R), String> {
     let mut word = || words.next().unwrap_or(0);
     let (entry, attrs, data, _types) = (word(), (word(), word()), (word(), word()), (word(), word()));
     let flags = [word(), word(), word(), word()];
-    let mut header = Header { data_bytes: Some(data.1), ..Header::default() };
+    let of_folder = flags[0] >> DIR_FORMAT & 1 == 1;
+    let mut header = Header { data_bytes: Some(data.1), of_folder, ..Header::default() };
     header.events = events(&mut reader, entry, attrs)?;
     features(&mut reader, data, flags, &mut header);
     reader.seek(SeekFrom::Start(data.0)).map_err(|e| format!("its records cannot be reached: {e}"))?;

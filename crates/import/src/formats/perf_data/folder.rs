@@ -12,6 +12,9 @@ use std::io::BufReader;
 
 /// The file with the header.
 const FIRST: &str = "data";
+/// What to do with one file of them.
+pub(in super::super) const WHOLE: &str = "it is one file of a recording of several (`perf record --threads`), and the samples are in all of them: \
+    import the folder in which it lies";
 /// Most other files; `perf` has one a thread, of which there is at most one a processor.
 const PARTS_MAX: usize = 65_536;
 /// Bytes of a file read at once.
@@ -23,7 +26,7 @@ pub(super) fn recognises(names: &[String]) -> bool {
 }
 
 /// The number of a file of records.
-fn part(name: &str) -> Option<u32> {
+pub(super) fn part(name: &str) -> Option<u32> {
     let digits = name.strip_prefix(FIRST)?.strip_prefix('.')?;
     digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }

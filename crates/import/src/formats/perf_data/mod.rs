@@ -24,6 +24,7 @@ mod tests;
 use super::{Format, ReadError};
 use crate::report::{FileReport, ImportSink, Input};
 use container::Header;
+pub(super) use folder::WHOLE;
 use homenode_sampling::perf::Counts;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -42,6 +43,9 @@ fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadE
     let mut report = match input {
         Input::File(source) => {
             let (header, reader) = opened(source)?;
+            if header.of_folder {
+                return Err(ReadError::File(WHOLE.to_owned()));
+            }
             decoding::run(header, reader, &mut std::iter::empty::<Result<File, ReadError>>(), sink)?
         }
         Input::Folder(dir) => folder::read(dir, sink)?,
@@ -50,6 +54,11 @@ fn read(input: Input<'_>, sink: &mut dyn ImportSink) -> Result<FileReport, ReadE
     report.sampling.lost = report.counts.lost;
     report.sampling.unaddressed = report.counts.unaddressed + report.counts.kernel;
     Ok(report)
+}
+
+/// Whether a file of this name may be one of records, without a header, of such a folder.
+pub(super) fn is_part(name: &str) -> bool {
+    folder::part(name).is_some()
 }
 
 fn opened<R: Read + Seek>(source: R) -> Result<(Header, BufReader<R>), ReadError> {

@@ -323,9 +323,16 @@ fn a_folder_of_files_says_the_same_as_one_file() {
     // A name and a mapping with the header, everything else in two files, of which the second is compressed.
     let (first, rest) = whole.split(2);
     let (second, third) = rest.split(4);
-    write("data", &first.file());
+    let format = words(&[1]);
+    write("data", &first.feature(24, format).file());
+    let alone = |name: &str| {
+        let out = dir.path().join("alone.hnt");
+        import(&dir.path().join("f").join(name), &out, false).unwrap_err().to_string()
+    };
+    assert!(alone("data").contains("import the folder in which it lies"), "{}", alone("data"));
     write("data.0", second.records());
     write("data.1", third.packed(50, false).records());
+    assert!(alone("data.0").contains("import the folder in which it lies"), "{}", alone("data.0"));
     let folder = imported().unwrap();
     let facts = |s: &ImportSummary| (s.samples, s.threads, s.processes, s.counts, s.notes.clone());
     assert_eq!(facts(&folder), facts(&one));

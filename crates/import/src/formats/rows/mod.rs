@@ -35,6 +35,7 @@ const COUNTED: usize = 12;
 /// Columns of tables that are no references as they were made.
 const WEIGHT: usize = 13;
 const CHARGED: usize = 14;
+const PAGES: usize = 15;
 
 const fn count(names: &'static [&'static str]) -> Asked {
     Asked { names, words: false }
@@ -45,7 +46,7 @@ const fn words(names: &'static [&'static str]) -> Asked {
 }
 
 /// The columns.
-pub(super) const ASKED: [Asked; 15] = [
+pub(super) const ASKED: [Asked; 16] = [
     count(&["thread", "tid"]),
     count(&["addr", "address"]),
     words(&["op", "kind"]),
@@ -61,6 +62,7 @@ pub(super) const ASKED: [Asked; 15] = [
     words(&["instructions_are"]),
     count(&["weight"]),
     words(&["charged"]),
+    count(&["pages_one_in"]),
 ];
 
 /// Columns that an export computes for a machine: they are computed again from the dataset.
@@ -89,7 +91,7 @@ pub(super) fn read(
     sink: &mut dyn ImportSink,
 ) -> Result<FileReport, ReadError> {
     let mut survey = Survey::default();
-    begin(&survey::asked(), &mut |table| survey.read(table))?;
+    begin(&survey::asked(), &mut |table| survey.read(table.glancing()))?;
     let mut report = FileReport::default();
     let exact = sink.exact().map_err(ReadError::Sink)?;
     begin(&ASKED, &mut |mut table| {
@@ -119,7 +121,14 @@ fn checked(table: &TableReader<'_>) -> Result<Vec<String>, ReadError> {
     }
     if table.has(WEIGHT) {
         return refuse(
-            "its rows are samples, with weights: a table of samples cannot be imported, only one of references",
+            "its rows are samples, with weights, and a table does not say how they were drawn: only one of all references can be imported; \
+             analyse the recording itself, from which the table was exported",
+        );
+    }
+    if table.has(PAGES) {
+        return refuse(
+            "its rows are the references to some pages alone (`record --sample`): those to all others are missing, and a table cannot \
+             say which; record without `--sample`, or analyse the recording itself",
         );
     }
     let unknown: Vec<&str> = table.others().into_iter().filter(|name| !COMPUTED.contains(name)).collect();

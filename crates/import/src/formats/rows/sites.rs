@@ -9,13 +9,17 @@ use std::collections::HashMap;
 /// A place in the source: file, line, function.
 type Place = (Option<u32>, u32, Option<u32>);
 
+/// Answers that are kept at hand.
+const RECENT: usize = 1 << 10;
+
 /// Program counters of code locations. There are none in a table: that of the location with number `n` is `n + 1`, so that they are
 /// in the same order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Sites {
     numbered: HashMap<u64, Place>,
     placed: HashMap<Place, u64>,
-    last: Option<(Option<u64>, Place, u64)>,
+    /// Recent answers, by their number: number, place, program counter.
+    recent: Vec<Option<(Option<u64>, Place, u64)>>,
     /// Program counter before those of places without a number.
     behind: u64,
     /// Rows whose site had another place before.
@@ -24,15 +28,18 @@ pub(super) struct Sites {
 
 impl Sites {
     pub(super) fn new(survey: &Survey) -> Sites {
-        Sites { behind: survey.sites.last().map_or(0, |last| last.saturating_add(1)), ..Sites::default() }
+        let (numbered, placed, moved) = Default::default();
+        let behind = survey.sites.last().map_or(0, |last| last.saturating_add(1));
+        Sites { numbered, placed, recent: vec![None; RECENT], behind, moved }
     }
 
     /// The program counter of a row; 0 where nothing is known.
     pub(super) fn pc(&mut self, batch: &Batch, row: usize, line: u32) -> u64 {
         let place = (batch.columns[FILE].word(row), line, batch.columns[FUNCTION].word(row));
         let number = batch.columns[SITE].count(row);
-        if let Some((last_number, last_place, pc)) = self.last
-            && (last_number, last_place) == (number, place)
+        let recent = number.map_or(0, |number| number as usize % RECENT);
+        if let Some((known_number, known_place, pc)) = self.recent[recent]
+            && (known_number, known_place) == (number, place)
         {
             return pc;
         }
@@ -48,7 +55,10 @@ impl Sites {
                 *self.placed.entry(place).or_insert(next)
             }
         };
-        self.last = Some((number, place, pc));
+        // A row that names its site otherwise is counted each time.
+        if number.is_none_or(|number| self.numbered.get(&number) == Some(&place)) {
+            self.recent[recent] = Some((number, place, pc));
+        }
         pc
     }
 

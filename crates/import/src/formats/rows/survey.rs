@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 /// Most sites of a table.
 const SITES_MAX: usize = 1 << 22;
 
+/// Numbers that are known not to be new.
+const RECENT: usize = 1 << 10;
+
 /// The columns that are looked at.
 pub(super) fn asked() -> [Asked; 2] {
     [ASKED[THREAD], ASKED[SITE]]
@@ -22,14 +25,16 @@ pub(super) struct Survey {
 
 impl Survey {
     pub(super) fn read(&mut self, mut table: TableReader<'_>) -> Result<(), ReadError> {
-        let mut last = (None, None);
+        let mut recent = vec![[None; 2]; RECENT];
         while let Some(batch) = table.next_batch().map_err(refused)? {
             for row in 0..batch.rows {
-                let now = (batch.columns[0].count(row), batch.columns[1].count(row));
-                if now != last {
-                    self.threads.extend(now.0);
-                    self.sites.extend(now.1);
-                    last = now;
+                for (column, found) in [&mut self.threads, &mut self.sites].into_iter().enumerate() {
+                    let number = batch.columns[column].count(row);
+                    let known = &mut recent[number.unwrap_or(0) as usize % RECENT][column];
+                    if *known != number {
+                        *known = number;
+                        found.extend(number);
+                    }
                 }
             }
             for (found, most, what) in [(&self.threads, THREADS_MAX, "threads"), (&self.sites, SITES_MAX, "sites")] {

@@ -113,7 +113,7 @@ fn places_and_names_of_data_come_over() {
 
 #[test]
 fn what_is_wrong_is_named_with_line_and_column() {
-    assert!(refused("thread,addr\n0,1,load\n").contains("line 2"));
+    assert!(refused("thread,addr,op\n0,1,load,7\n").contains("line 2"));
     assert!(refused("thread,addr,size\n0,1,1\n").contains("no column op or kind"));
     assert!(refused("thread,addr,op\n0,1,load\n0,,load\n").contains("line 3, column addr: it is empty"));
     assert!(refused("thread,addr,op\n0,1,\"jump\nin\"\n").contains("line 2, column op: 'jump\nin' is none of load"));
@@ -125,6 +125,7 @@ fn what_is_wrong_is_named_with_line_and_column() {
     let why = refused("thread,addr,op\n-1,1,load\n");
     assert!(why.contains("line 2"), "{why}");
     assert!(refused("thread,addr,op,weight\n0,1,load,3\n").contains("samples"));
+    assert!(refused("thread,addr,op,pages_one_in\n0,1,load,8\n").contains("some pages alone"));
     assert!(refused("thread,addr,op,charged\n0,1,load,read\n").contains("--after-caches"));
     let threads: String = (0..70_000).map(|t| format!("{t},1,load\n")).collect();
     assert!(refused(&format!("thread,addr,op\n{threads}")).contains("more than 65536 threads"));

@@ -16,6 +16,9 @@ const PID: u32 = 1;
 /// How exports say that instructions were counted.
 const WERE_COUNTED: &str = "counted";
 
+/// Words of operations that are kept at hand.
+const RECENT_OPS: usize = 16;
+
 /// Hands rows on.
 pub(super) struct Writing<'w> {
     survey: &'w Survey,
@@ -24,8 +27,11 @@ pub(super) struct Writing<'w> {
     sites: Sites,
     objects: Objects,
     phases: Phases,
-    /// Operations by the number of their word.
+    /// The last thread: its number in the table and in the dataset.
+    last: Option<(u64, u32)>,
+    /// Operations by the number of their word, and those of the last words.
     ops: HashMap<u32, Op>,
+    recent_ops: [Option<(u32, Op)>; RECENT_OPS],
     timed: bool,
     named: bool,
     rows: u64,
@@ -55,7 +61,8 @@ impl<'w> Writing<'w> {
             let tid = u32::try_from(number).unwrap_or(u32::MAX - threads.len() as u32);
             threads.insert(number, sink.thread(PID, tid).map_err(ReadError::Sink)?);
         }
-        let (objects, phases, ops, refs, instructions, by_op) = Default::default();
+        let (objects, phases, last, ops, recent_ops) = Default::default();
+        let (refs, instructions, by_op) = Default::default();
         let times = vec![0; threads.len()];
         Ok(Writing {
             survey,
@@ -64,7 +71,9 @@ impl<'w> Writing<'w> {
             sites: Sites::new(survey),
             objects,
             phases,
+            last,
             ops,
+            recent_ops,
             timed: table.has(TIME),
             named: table.has(OBJECT),
             rows: 0,
@@ -89,7 +98,11 @@ impl<'w> Writing<'w> {
         };
         let line = u32::try_from(cells[LINE].count(row).unwrap_or(0));
         let line = line.map_err(|_| wrong(batch, row, LINE, "no file has that many lines"))?;
-        let thread = *self.threads.get(&number).ok_or_else(|| wrong(batch, row, THREAD, "the file has changed"))?;
+        let thread = match self.last {
+            Some((last, thread)) if last == number => thread,
+            _ => *self.threads.get(&number).ok_or_else(|| wrong(batch, row, THREAD, "the file has changed"))?,
+        };
+        self.last = Some((number, thread));
         let stamp = self.stamp(thread, batch, row)?;
         self.enter(thread, cells[PHASE].word(row), stamp, table)?;
         let counted = self.counted(batch, row, table);
@@ -112,7 +125,14 @@ impl<'w> Writing<'w> {
 
     fn op(&mut self, batch: &Batch, row: usize, table: &TableReader<'_>) -> Result<Op, ReadError> {
         let word = batch.columns[OP].word(row).ok_or_else(|| wrong(batch, row, OP, "it is empty"))?;
+        let recent = word as usize % RECENT_OPS;
+        if let Some((known, op)) = self.recent_ops[recent]
+            && known == word
+        {
+            return Ok(op);
+        }
         if let Some(&op) = self.ops.get(&word) {
+            self.recent_ops[recent] = Some((word, op));
             return Ok(op);
         }
         let text = table.word(word);

@@ -167,6 +167,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "command",
             "export",
             "place",
+            "papers",
             "sweep",
             "toolkit",
             "cli",

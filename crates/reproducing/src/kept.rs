@@ -310,20 +310,21 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let dataset = folder.path().join("lu.2.0.hnt");
         fs::write(dataset.with_extension("card"), "a card\n").expect("written");
-        let unit = |run: &str| Unit {
-            paper: "p".into(),
-            program: "lu".into(),
-            recording: dataset.clone(),
-            run: run.into(),
-        };
-        let (echo, words) = (Echo(Mutex::default()), |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+        let unit =
+            |run: &str| Unit { paper: "p".into(), program: "lu".into(), recording: dataset.clone(), run: run.into() };
+        let (echo, words) =
+            (Echo(Mutex::default()), |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
         let mut results = Results::of(&dataset).expect("made");
         results.keep("known", &"before").expect("kept");
         let mut results = Results::of(&dataset).expect("read");
         assert!(results.fetch(&echo, &words(&["never", "one"]), unit).is_err(), "the last is done first");
         let mut again = Results::of(&dataset).expect("read");
         again.fetch(&echo, &words(&["known", "one", "none", "two"]), unit).expect("done");
-        assert_eq!(*echo.0.lock().expect("one thread"), ["one", "never", "two", "none"], "none twice, and not what is known");
+        assert_eq!(
+            *echo.0.lock().expect("one thread"),
+            ["one", "never", "two", "none"],
+            "none twice, and not what is known"
+        );
         for results in [again, Results::of(&dataset).expect("read")] {
             let found = ["known", "one", "two", "none"].map(|name| results.get::<String>(name));
             let text = |t: &str| Some(t.to_owned());

@@ -73,7 +73,11 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         for (number, study) in studies.iter_mut().enumerate() {
             steps.next(progress, listed.name);
             let recorded = listed.recorded(job.folder, (size, number), None, &mut ())?;
-            study.push(Runs::of(recorded, job.elsewhere, if size == S && number == 0 { listed.pressures } else { &[] })?);
+            study.push(Runs::of(
+                recorded,
+                job.elsewhere,
+                if size == S && number == 0 { listed.pressures } else { &[] },
+            )?);
         }
     }
     let found = studies.iter().map(|all| found(all)).collect();

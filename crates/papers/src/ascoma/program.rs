@@ -50,7 +50,7 @@ pub(super) struct Recorded {
     pub(super) listed: &'static Listed,
     /// The recording.
     pub(super) reader: DatasetReader,
-    /// Its folder.
+    /// Folder of the recording.
     pub(super) path: PathBuf,
     /// Of an earlier run.
     pub(super) results: Results,

@@ -4,7 +4,7 @@
     python3 sweep.py study.toml --output /shared/study.sweep --jobs 20 --queue normal
 
 Each job has one worker a processor, each with one thread. The study's traces and the output lie on storage that all nodes share.
---local uses processes of this machine instead, to try it.
+--local uses processes of this machine instead, to try it; --print-job shows what would be given to sbatch, and does nothing.
 """
 import argparse
 
@@ -13,14 +13,18 @@ from distributed import Client, LocalCluster
 import homenode
 
 
+def slurm(a):
+    from dask_jobqueue import SLURMCluster
+
+    return SLURMCluster(
+        queue=a.queue, account=a.account, cores=a.cores, processes=a.cores, memory=f"{a.cores * a.gib_each}GiB", walltime=a.walltime
+    )
+
+
 def cluster_of(a):
     if a.local:
         return LocalCluster(n_workers=a.jobs, threads_per_worker=1, processes=True, dashboard_address=None)
-    from dask_jobqueue import SLURMCluster
-
-    cluster = SLURMCluster(
-        queue=a.queue, cores=a.cores, processes=a.cores, memory=f"{a.cores * a.gib_each}GiB", walltime=a.walltime
-    )
+    cluster = slurm(a)
     cluster.scale(jobs=a.jobs)
     return cluster
 
@@ -33,9 +37,15 @@ def main():
     parser.add_argument("--cores", type=int, default=16, help="processors of a job")
     parser.add_argument("--gib-each", type=int, default=2, help="memory of a worker, in GiB")
     parser.add_argument("--queue")
+    parser.add_argument("--account")
     parser.add_argument("--walltime", default="02:00:00")
     parser.add_argument("--local", action="store_true")
+    parser.add_argument("--print-job", action="store_true")
     a = parser.parse_args()
+    if a.print_job:
+        with slurm(a) as cluster:
+            print(cluster.job_script())
+        return
     told = lambda stage, done, known: print(f"{stage}: {done} of {known} tasks", flush=True)
     with cluster_of(a) as cluster, Client(cluster) as client:
         client.wait_for_workers(1)

@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -139,3 +140,43 @@ def test_traces_are_fetched_once_a_node(monkeypatch, slow, local, tmp_path, clus
     assert len(copies) == 1 and dask.cached(url) == copies[0].parent
     with pytest.raises(hn.InputError, match="no such folder"):
         hn.sweep(traces=f"file://{tmp_path}/none.hnt", output=tmp_path / "y.sweep", client=cluster, **STUDY)
+
+
+def tasks_done(dask_scheduler):
+    """How many of our tasks the cluster has done."""
+    return len({step[0] for step in dask_scheduler.transition_log if str(step[0]).startswith("homenode-") and step[2] == "memory"})
+
+
+def test_a_reproduction_with_the_runs_of_a_cluster_is_the_local_one(tmp_path, cluster, homenode):
+    """Of one recording, since two of a program with threads differ: a run that finds no scheduler leaves it behind."""
+    out, kept = tmp_path / "out", tmp_path / "kept"
+    asked = ["reproduce", "ascoma", "--only", "lu", "--size", "XS", "--json", "-o", out]
+    pages = []
+    assert homenode(*asked, "--dask", "tcp://127.0.0.1:1").returncode == 1
+    shutil.copytree(out, kept)
+    before = cluster.run_on_scheduler(tasks_done)
+    for dask in (["--dask", cluster.scheduler.address], []):
+        shutil.rmtree(out)
+        shutil.copytree(kept, out)
+        done = homenode(*asked, *dask)
+        assert done.returncode == 0 and "recorded anew" not in done.stderr, done.stderr
+        pages.append((done.stdout, {p.name: p.read_bytes() for p in out.iterdir()}))
+    assert pages[0] == pages[1] and "ascoma.html" in pages[0][1]
+    assert cluster.run_on_scheduler(tasks_done) - before > 20, "workers did the runs"
+
+
+def test_a_reproduction_that_no_cluster_can_do_is_refused(tmp_path, cluster, homenode):
+    asked = ["reproduce", "ascoma", "--only", "lu", "-o", tmp_path]
+    done = homenode(*asked, "--dask", "tcp://127.0.0.1:1")
+    assert done.returncode == 1 and "cannot reach the scheduler" in done.stderr and len(done.stderr.splitlines()) == 1
+    done = homenode("reproduce", "thakkar", "-o", tmp_path, "--dask", cluster.scheduler.address)
+    assert done.returncode == 2 and "those of ascoma, bilas are" in done.stderr
+    assert homenode("reproduce", "ascoma", "--dask", cluster.scheduler.address).returncode == 2, "no folder to share"
+
+
+def test_a_recording_that_is_not_shared_is_said(tmp_path):
+    from homenode import dask
+
+    unit = json.dumps({"paper": "ascoma", "program": "lu", "recording": str(tmp_path / "none"), "run": "ours, rnuma at 10 %"})
+    with pytest.raises(hn.UsageError, match="all workers share"):
+        dask.carry_out_run(unit, dask.identity())

@@ -168,6 +168,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "command",
             "export",
             "place",
+            "papers",
             "sweep",
             "toolkit",
             "cli",

@@ -3,11 +3,6 @@
 
 use std::process::ExitCode;
 
-/// Allocator of the static command: musl's own has one lock for all threads.
-#[cfg(target_env = "musl")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // Where it cannot be found, whatever has this name on the search path is what the user calls so too.
     let itself = std::env::current_exe().unwrap_or_else(|_| "homenode".into());

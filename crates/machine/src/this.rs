@@ -110,21 +110,22 @@ impl<'a> View<'a> {
         self.measured?.idle(self.node(q).os_id, self.node(j).os_id)
     }
 
-    /// Latency by the firmware's word. HMAT names the latency of node j from its best initiators only; other processors
-    /// pay the way to those on top, or in proportion to the distances, whichever is more.
+    /// Latency by the firmware's word. HMAT names the best initiators of node j, and its latency from them where it knows one (else
+    /// their distance counts); other processors pay the way to those on top, or in proportion to the distances, whichever is more.
     fn estimate(&self, q: usize, j: usize) -> i64 {
-        let access = self.node(j).best_access.as_ref().filter(|a| a.read_latency_ns > 0);
-        let Some(access) = access else { return self.distance(q, j) * DISTANCE_UNIT_PS };
-        let best = i64::from(access.read_latency_ns).min(COST_MAX / 1000) * 1000;
+        let by_distance = |q: usize| self.distance(q, j) * DISTANCE_UNIT_PS;
+        let Some(access) = self.node(j).best_access.as_ref() else { return by_distance(q) };
+        let known = Some(i64::from(access.read_latency_ns).min(COST_MAX / 1000) * 1000).filter(|ps| *ps > 0);
         let initiators: Vec<usize> = access.initiators.iter().filter_map(|&i| self.index_of(i)).collect();
         if initiators.is_empty() || initiators.contains(&q) {
-            return best;
+            return known.unwrap_or_else(|| by_distance(q));
         }
         let from = |i: usize| {
+            let best = known.unwrap_or_else(|| by_distance(i));
             let way = (self.distance(q, i) - self.distance(i, i)).max(0) * DISTANCE_UNIT_PS;
             (best + way).max(best.saturating_mul(self.distance(q, j)) / self.distance(i, j))
         };
-        initiators.into_iter().map(from).min().unwrap_or(best)
+        initiators.into_iter().map(from).min().unwrap_or_else(|| by_distance(q))
     }
     fn read(&self, q: usize, j: usize) -> i64 {
         let scaled = || i128::from(self.estimate(q, j)) * i128::from(self.scale.0) / i128::from(self.scale.1);

@@ -1,7 +1,7 @@
 //! Topologies from hwloc's XML: both formats, memory that shares processors, limits, and damage.
 use homenode_base::Rng;
 use homenode_machine::Topology;
-use homenode_machine::topology::HwlocError;
+use homenode_machine::topology::{HwlocError, NearBy};
 
 /// Two packages with DRAM each, HBM beside the first DRAM behind a memory-side cache, as hwloc 3 writes it.
 const V3: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -58,6 +58,8 @@ fn nodes_distances_attributes_limits_and_caches_are_read() {
         assert_eq!((t.nodes[1].allowed, t.nodes[2].allowed, &t.forbidden_cpus[..]), (true, false, &[3][..]));
         let caches = t.caches.expect("caches");
         assert_eq!((caches.private.bytes, caches.private.ways, caches.shared.bytes), (1 << 20, 16, 8 << 20));
+        let near = t.localities();
+        assert_eq!((near.len(), near[0].node, &near[0].nearest[..], near[0].by), (1, 4, &[0][..], NearBy::Initiators));
         assert!(t.machine(None).is_ok());
     }
 }

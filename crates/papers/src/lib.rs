@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub use homenode_judging::doc::{Claim, ReproduceDoc, Table, Verdict};
+pub use homenode_reproducing::elsewhere::{Elsewhere, Unit};
 pub use homenode_reproducing::paper::Paper;
 
 use homenode_command::{Failure, Progress};
@@ -55,6 +56,60 @@ pub struct ReproduceRequest {
 /// A paper, experiment, program or size that does not exist, a folder that cannot be written, or no compiler where one is needed
 /// (`thakkar` has synthetic programs then, which the document says).
 pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Result<ReproduceDoc, Failure> {
+    reproduced(request, None, progress)
+}
+
+/// As [`reproduce`], with the runs of recordings done by others. They see the folder for results, where recordings are.
+///
+/// # Errors
+/// As [`reproduce`]; a paper whose runs cannot be done apart; a run that fails elsewhere.
+pub fn reproduce_elsewhere(
+    request: &ReproduceRequest,
+    elsewhere: &dyn Elsewhere,
+    progress: &mut dyn Progress,
+) -> Result<ReproduceDoc, Failure> {
+    reproduced(request, Some(elsewhere), progress)
+}
+
+/// Does one run of a recording: a [`Unit`] as JSON, of which the answer is JSON on one line.
+///
+/// # Errors
+/// A run or recording that there is not, or that fails.
+pub fn carry_out(unit: &str) -> Result<String, Failure> {
+    let unit: Unit = serde_json::from_str(unit).map_err(|e| Failure::usage(format!("no run of a paper: {e}")))?;
+    let paper = ALL.iter().find(|p| p.name == unit.paper);
+    match paper.and_then(|paper| paper.carry_out) {
+        Some(carry_out) => carry_out(&unit),
+        None => Err(Failure::usage(format!("'{}' is no paper whose runs are done apart", unit.paper))),
+    }
+}
+
+fn reproduced(
+    request: &ReproduceRequest,
+    elsewhere: Option<&dyn Elsewhere>,
+    progress: &mut dyn Progress,
+) -> Result<ReproduceDoc, Failure> {
+    let paper = asked(request)?;
+    let name = paper.name;
+    if elsewhere.is_some() && paper.carry_out.is_none() {
+        let others: Vec<&str> = ALL.iter().filter(|p| p.carry_out.is_some()).map(|p| p.name).collect();
+        let others = others.join(", ");
+        return Err(Failure::usage(format!("--dask: runs of {name} are not done apart; those of {others} are")));
+    }
+    let left_out = paper.left_out(&request.programs, ALL)?;
+    let place = kept::Place::new(request.out.as_deref(), &format!("{name}-{}.recordings", request.size))?;
+    let (only, size, folder) = (&request.only[..], &request.size[..], place.path());
+    let job = Job { only, left_out: &left_out, size, folder, elsewhere };
+    let (doc, pictures) = (paper.run)(&job, progress)?;
+    if let Some(out) = &request.out {
+        homenode_judging::html::write(&doc, out, &pictures.write(out)?)?;
+    }
+    place.over();
+    Ok(doc)
+}
+
+/// The paper that is asked for, if it has what is asked of it.
+fn asked(request: &ReproduceRequest) -> Result<&'static Paper, Failure> {
     let name = request.what.as_str();
     let Some(paper) = ALL.iter().find(|p| p.name == name) else {
         let known: Vec<&str> = ALL.iter().map(|p| p.name).collect();
@@ -72,13 +127,5 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
         let others: Vec<String> = others.collect();
         return Err(Failure::usage(format!("--experiment: {name} is one experiment; {}", others.join(", "))));
     }
-    let left_out = paper.left_out(&request.programs, ALL)?;
-    let place = kept::Place::new(request.out.as_deref(), &format!("{name}-{}.recordings", request.size))?;
-    let job = Job { only: &request.only, left_out: &left_out, size: &request.size, folder: place.path() };
-    let (doc, pictures) = (paper.run)(&job, progress)?;
-    if let Some(out) = &request.out {
-        homenode_judging::html::write(&doc, out, &pictures.write(out)?)?;
-    }
-    place.over();
-    Ok(doc)
+    Ok(paper)
 }

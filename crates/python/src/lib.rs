@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]
-    use crate::sweep::{Sweep, carry_out, sweep};
+    use crate::sweep::{Sweep, carry_out, carry_out_run, sweep};
     #[pymodule_export]
     use crate::table::Table;
 }

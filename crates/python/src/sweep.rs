@@ -1,4 +1,4 @@
-//! Sweeps: whole, and in the pieces that a scheduler hands out.
+//! Sweeps: whole, and in the pieces that a scheduler hands out; runs of reproductions, which are such pieces too.
 use crate::work::{self, Watch, raised};
 use homenode_command::Failure;
 use homenode_sweep::{Message, ResolvedStudy, ResultStore, SweepRequest, Task};
@@ -104,6 +104,12 @@ fn open(request: SweepRequest) -> Result<Opened, Failure> {
 pub(crate) fn carry_out(py: Python<'_>, folder: PathBuf, memory_bytes: u64, task: String) -> PyResult<()> {
     let watch = Watch::default();
     work::run(py, None, &watch, move |_| carry_out_here(&folder, memory_bytes, &task))
+}
+
+/// Does one run of a recording for the reproduction of a paper; its result, as JSON on one line.
+#[pyfunction]
+pub(crate) fn carry_out_run(py: Python<'_>, unit: String) -> PyResult<String> {
+    work::run(py, None, &Watch::default(), move |_| homenode_papers::carry_out(&unit))
 }
 
 /// As a worker process does it.

@@ -3,6 +3,7 @@
 //! A finished recording has a card beside it: how it was made, and a sum of its files. It is written last, under another name first, so that a
 //! recording with a card is whole. Whose card says anything else is made anew. Results count for the very program that computed them and
 //! the recording that they are of.
+use crate::elsewhere::{Elsewhere, Unit};
 use homenode_command::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -196,8 +197,37 @@ impl Results {
     /// # Errors
     /// It cannot be written.
     pub fn keep<T: Serialize>(&self, name: &str, result: &T) -> io::Result<()> {
-        let line = format!("{name}\t{}\n", serde_json::to_string(result)?);
+        self.keep_text(name, &serde_json::to_string(result)?)
+    }
+    fn keep_text(&self, name: &str, text: &str) -> io::Result<()> {
+        let line = format!("{name}\t{text}\n");
         self.file.lock().expect("nobody panics while writing one").write_all(line.as_bytes())
+    }
+    /// Has runs of these names done elsewhere, but for those that are found already, and keeps what comes. `unit` makes what goes there. A
+    /// run without a result (`null`) stays without one.
+    ///
+    /// # Errors
+    /// A run that fails, or a result that cannot be kept.
+    pub fn fetch(
+        &mut self,
+        elsewhere: &dyn Elsewhere,
+        names: &[String],
+        unit: impl Fn(&str) -> Unit,
+    ) -> Result<(), Failure> {
+        let left: Vec<&String> = names.iter().filter(|name| !self.found.contains_key(*name)).collect();
+        let json = |name: &&String| serde_json::to_string(&unit(name));
+        let units = left.iter().map(json).collect::<Result<Vec<_>, _>>();
+        let units = units.map_err(|e| Failure::usage(format!("a recording whose name is no text: {e}")))?;
+        let mut fetched = BTreeMap::new();
+        elsewhere.answers(&units, &mut |number, answer| {
+            let name = *left.get(number).ok_or_else(|| Failure::work(format!("nobody asked for run {number}")))?;
+            if answer != "null" && fetched.insert(name.clone(), answer.clone()).is_none() {
+                self.keep_text(name, &answer).map_err(|e| Failure::work(format!("cannot keep a result: {e}")))?;
+            }
+            Ok(())
+        })?;
+        self.found.append(&mut fetched);
+        Ok(())
     }
 }
 
@@ -251,6 +281,55 @@ mod tests {
         fs::remove_file(&path).expect("removed");
         std::os::unix::fs::symlink("/dev/zero", &path).expect("linked");
         assert!(Results::of(&dataset).is_err(), "a link");
+    }
+
+    /// Answers with what it is asked for; the run `none` has no result, `never` fails.
+    struct Echo(Mutex<Vec<String>>);
+
+    impl Elsewhere for Echo {
+        fn answers(
+            &self,
+            units: &[String],
+            each: &mut dyn FnMut(usize, String) -> Result<(), Failure>,
+        ) -> Result<(), Failure> {
+            for (number, text) in units.iter().enumerate().rev() {
+                let unit: Unit = serde_json::from_str(text).expect("a unit");
+                self.0.lock().expect("one thread").push(unit.run.clone());
+                match unit.run.as_str() {
+                    "never" => return Err(Failure::work("the worker is dead")),
+                    "none" => each(number, "null".into())?,
+                    run => each(number, format!("\"{} of {}\"", run, unit.program))?,
+                }
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn results_from_elsewhere_are_kept_as_they_come() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dataset = folder.path().join("lu.2.0.hnt");
+        fs::write(dataset.with_extension("card"), "a card\n").expect("written");
+        let unit =
+            |run: &str| Unit { paper: "p".into(), program: "lu".into(), recording: dataset.clone(), run: run.into() };
+        let (echo, words) =
+            (Echo(Mutex::default()), |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+        let mut results = Results::of(&dataset).expect("made");
+        results.keep("known", &"before").expect("kept");
+        let mut results = Results::of(&dataset).expect("read");
+        assert!(results.fetch(&echo, &words(&["never", "one"]), unit).is_err(), "the last is done first");
+        let mut again = Results::of(&dataset).expect("read");
+        again.fetch(&echo, &words(&["known", "one", "none", "two"]), unit).expect("done");
+        assert_eq!(
+            *echo.0.lock().expect("one thread"),
+            ["one", "never", "two", "none"],
+            "none twice, and not what is known"
+        );
+        for results in [again, Results::of(&dataset).expect("read")] {
+            let found = ["known", "one", "two", "none"].map(|name| results.get::<String>(name));
+            let text = |t: &str| Some(t.to_owned());
+            assert_eq!(found, [text("before"), text("one of lu"), text("two of lu"), None]);
+        }
     }
 
     #[test]

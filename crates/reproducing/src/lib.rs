@@ -4,9 +4,10 @@
 //!
 //! **Invariant:** what a run that was killed left behind is taken up only where it is whole, and of the same program.
 //!
-//! Reading order: [`paper`], [`programs`], [`kept`], [`stacked`] (pictures of execution times).
+//! Reading order: [`paper`], [`programs`], [`kept`], [`elsewhere`] (runs that others do), [`stacked`] (pictures of execution times).
 #![forbid(unsafe_code)]
 
+pub mod elsewhere;
 pub mod kept;
 pub mod paper;
 pub mod programs;

@@ -1,4 +1,5 @@
 //! What a paper is: a member of the family.
+use crate::elsewhere::{Elsewhere, Unit};
 use homenode_command::{Failure, Progress};
 use homenode_judging::Drawn;
 use homenode_judging::doc::ReproduceDoc;
@@ -19,6 +20,8 @@ pub struct Paper {
     pub sizes: &'static [&'static str],
     /// Runs the experiments asked for.
     pub run: fn(&Job<'_>, &mut dyn Progress) -> Page,
+    /// Does one run of a recording, whose result it returns as JSON (`null` where there is none); `None` where runs are not apart.
+    pub carry_out: Option<fn(&Unit) -> Result<String, Failure>>,
 }
 
 /// What came out, and the pictures to go with it.
@@ -34,6 +37,8 @@ pub struct Job<'a> {
     pub size: &'a str,
     /// A folder for programs and recordings, which may have those of a run that was killed.
     pub folder: &'a Path,
+    /// Who does runs in place of this process, of a paper that has [`Paper::carry_out`].
+    pub elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 impl Job<'_> {

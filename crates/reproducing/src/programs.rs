@@ -92,7 +92,8 @@ impl Run<'_> {
         Results::of(&dataset).map_err(|e| Failure::work(format!("cannot keep results of {}: {e}", dataset.display())))
     }
 
-    fn dataset(&self) -> PathBuf {
+    /// Folder of the recording.
+    pub fn dataset(&self) -> PathBuf {
         self.folder.join(format!("{}.{}.{}.hnt", self.name, self.threads, self.number))
     }
 }

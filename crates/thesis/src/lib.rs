@@ -75,6 +75,7 @@ pub static SPEC: Paper = Paper {
     programs: Some(|| program::all().iter().map(|l| l.name).collect()),
     sizes: &SIZES,
     run,
+    carry_out: None,
 };
 
 /// Runs the experiments of these names (`E8`), or all if there is none.

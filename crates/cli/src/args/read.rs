@@ -215,7 +215,8 @@ pub(crate) struct List {
   homenode reproduce bolosky -e E8 --only gauss,kmerge --size P -o nine/   two of its programs, at its size
   homenode reproduce markatos --size S -o markatos/    protocols of page coherence, E1 to E8
   homenode reproduce ascoma --size S -o ascoma/       hybrids under memory pressure, 3 recordings; tens of minutes
-  homenode reproduce ascoma --only radix --size P -o radix/  one of its programs as long as the study's")]
+  homenode reproduce ascoma --only radix --size P -o radix/  one of its programs as long as the study's
+  homenode reproduce bilas --size S -o /shared/bilas --dask tcp://host:8786   its runs by the workers of a Dask cluster")]
 pub(crate) struct Reproduce {
     /// What to reproduce (`homenode list experiments`).
     #[arg(value_parser = names::family("experiments"), hide_possible_values = true)]
@@ -232,6 +233,10 @@ pub(crate) struct Reproduce {
     /// Folder for the page (Markdown, HTML with its pictures inside), pictures and data; made if missing.
     #[arg(short, long, value_hint = ValueHint::DirPath)]
     pub(crate) output: Option<PathBuf>,
+    /// Have the workers of a Dask cluster do the runs of recordings (of ascoma and bilas), by the address of its scheduler: --output is
+    /// then a folder that all of them share. Needs the Python package, pip install 'homenode[dask]'.
+    #[arg(long, value_name = "ADDRESS", requires = "output")]
+    pub(crate) dask: Option<String>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

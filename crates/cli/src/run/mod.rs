@@ -29,7 +29,7 @@ pub(crate) fn run(cli: Cli, itself: Vec<OsString>) -> Done {
         Command::Cc(a) => compile(toolkit::Language::C, a),
         Command::Cxx(a) => compile(toolkit::Language::Cxx, a),
         Command::Import(a) => import(&a, quiet),
-        Command::Reproduce(a) => reproduce(&a, quiet),
+        Command::Reproduce(a) => reproduce(&a, quiet, &itself),
         Command::Info(a) => info(a, quiet),
         Command::Check(a) => check(a),
         Command::Recover(a) => recover(a, quiet),
@@ -114,7 +114,7 @@ fn import(a: &Import, quiet: bool) -> Done {
     print(&if a.json { doc.to_json() } else { doc.to_text() })
 }
 
-fn reproduce(a: &Reproduce, quiet: bool) -> Done {
+fn reproduce(a: &Reproduce, quiet: bool, itself: &[OsString]) -> Done {
     let request = homenode_papers::ReproduceRequest {
         what: a.what.clone(),
         only: a.experiment.clone(),
@@ -123,7 +123,13 @@ fn reproduce(a: &Reproduce, quiet: bool) -> Done {
         out: a.output.clone(),
     };
     let mut results = Results::new(a.json)?;
-    let doc = homenode_papers::reproduce(&request, &mut Bar::new(quiet))?;
+    let progress = &mut Bar::new(quiet);
+    let doc = match &a.dask {
+        None => homenode_papers::reproduce(&request, progress)?,
+        Some(address) => {
+            homenode_papers::reproduce_elsewhere(&request, &dask::Cluster::reached(address, itself)?, progress)?
+        }
+    };
     results.print(&if a.json { doc.to_json() } else { doc.to_text() })?;
     Ok(0)
 }

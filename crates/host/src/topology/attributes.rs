@@ -19,13 +19,14 @@ pub(super) fn read(tree: &mut Tree, node: &mut MemoryNode) {
     node.memory_side_cache_bytes = levels.iter().take(LEVELS_MAX).filter_map(size).max().unwrap_or(0);
 }
 
-fn access(tree: &Tree, folder: &str) -> Option<Access> {
+fn access(tree: &mut Tree, folder: &str) -> Option<Access> {
     if !tree.exists(folder) {
         return None;
     }
-    let value = |name: &str| tree.number(&format!("{folder}/{name}")).unwrap_or(0);
+    let initiators = tree.numbered(folder, "node");
+    let mut value = |name: &str| tree.number(&format!("{folder}/{name}")).unwrap_or(0);
     Some(Access {
-        initiators: tree.numbered(folder, "node"),
+        initiators,
         read_latency_ns: value("read_latency"),
         write_latency_ns: value("write_latency"),
         read_bandwidth_mbs: value("read_bandwidth"),

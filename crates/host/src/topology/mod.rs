@@ -3,14 +3,16 @@
 //! A damaged or missing file never stops the reading: it is noted, and what follows from the others is used. Whatever
 //! claims more than a machine can have (`0-4294967295`) is kept as a range and cut to the processors that are online.
 //!
-//! Reading order: [`read()`], `nodes` (processors and memory of each node), `distance`, `attributes` (HMAT, tiers,
-//! memory-side caches), `limits` (cpuset, affinity), `caches`, `virtualised`; [`measure`].
+//! Reading order: [`read()`], `processors` (which run), `nodes` (processors and memory of each node), `distance`, `attributes` (HMAT,
+//! tiers, memory-side caches), `limits` (affinity) with `groups` (cpusets), `caches`, `virtualised`; [`measure`].
 mod attributes;
 mod caches;
 mod distance;
+mod groups;
 mod limits;
 pub mod measure;
 mod nodes;
+mod processors;
 mod tree;
 mod virtualised;
 
@@ -42,7 +44,7 @@ pub fn read(root: &Path) -> Result<Topology, TopologyError> {
         attributes::read(&mut tree, node);
     }
     attributes::tiers(&mut tree, &mut found.nodes);
-    let forbidden_cpus = limits::apply(&mut tree, &mut found.nodes);
+    let (forbidden_cpus, limits) = limits::apply(&mut tree, &mut found.nodes);
     let caches = caches::read(&mut tree, &found.nodes);
     let page_bytes = limits::page_bytes(&tree);
     let virtual_machine = virtualised::read(&tree).map(|v| v.name);
@@ -50,6 +52,8 @@ pub fn read(root: &Path) -> Result<Topology, TopologyError> {
         nodes: found.nodes,
         distances,
         forbidden_cpus,
+        offline_cpus: found.offline_cpus,
+        limits,
         caches,
         page_bytes,
         virtual_machine,

@@ -1,10 +1,10 @@
 //! Processors and memory of each node.
+use super::processors::{self, Processors};
 use super::tree::{CPUS_MAX, Tree};
 use homenode_machine::topology::{MemoryNode, Ranges};
 
 /// Folder of the nodes.
 pub(super) const NODES: &str = "sys/devices/system/node";
-const CPUS: &str = "sys/devices/system/cpu";
 /// Most nodes read; the kernel allows 1024.
 const NODES_MAX: usize = 1024;
 
@@ -16,6 +16,8 @@ pub(super) struct NodeList {
     pub(super) online: Vec<u32>,
     /// Nodes that could be.
     pub(super) possible: Vec<u32>,
+    /// Processors that are described but do not run.
+    pub(super) offline_cpus: Vec<u32>,
 }
 
 pub(super) fn read(tree: &mut Tree) -> NodeList {
@@ -32,15 +34,15 @@ pub(super) fn read(tree: &mut Tree) -> NodeList {
         tree.notes.push(format!("{} nodes: only the first {NODES_MAX} are used", ids.len()));
         ids.truncate(NODES_MAX);
     }
-    let cpus = online_cpus(tree);
-    let mut nodes: Vec<MemoryNode> = ids.iter().map(|&id| node(tree, id, cpus.as_ref())).collect();
+    let cpus = processors::read(tree);
+    let mut nodes: Vec<MemoryNode> = ids.iter().map(|&id| node(tree, id, &cpus)).collect();
     if nodes.is_empty() {
-        nodes = whole_machine(tree, cpus.as_ref());
+        nodes = whole_machine(tree, cpus.online.as_ref());
     }
-    unclaimed_cpus(tree, &mut nodes, cpus.as_ref());
+    unclaimed_cpus(tree, &mut nodes, cpus.online.as_ref());
     resolve_claims(tree, &mut nodes);
     let possible = possible.map_or_else(|| ids.clone(), |p| p.iter().collect());
-    NodeList { nodes, online: ids, possible }
+    NodeList { nodes, online: ids, possible, offline_cpus: cpus.offline.iter().collect() }
 }
 
 fn note_differences(tree: &mut Tree, present: &[u32], online: Option<&Ranges>) {
@@ -55,25 +57,24 @@ fn note_differences(tree: &mut Tree, present: &[u32], online: Option<&Ranges>) {
     }
 }
 
-/// Processors that are online; `None` if nobody says.
-fn online_cpus(tree: &mut Tree) -> Option<Ranges> {
-    let listed = tree.list(&format!("{CPUS}/online")).filter(|l| !l.is_empty() && l.count() <= CPUS_MAX);
-    listed.or_else(|| {
-        let text = tree.text("proc/cpuinfo")?;
-        let number = |l: &str| l.strip_prefix("processor")?.trim().strip_prefix(':')?.trim().parse().ok();
-        let set: Ranges = text.lines().filter_map(number).filter(|&c: &u32| u64::from(c) <= CPUS_MAX).collect();
-        (!set.is_empty()).then_some(set)
-    })
-}
-
-fn node(tree: &mut Tree, id: u32, online: Option<&Ranges>) -> MemoryNode {
+fn node(tree: &mut Tree, id: u32, processors: &Processors) -> MemoryNode {
     let folder = format!("{NODES}/node{id}");
     let listed = tree.list(&format!("{folder}/cpulist"));
     let claimed = listed.or_else(|| tree.mask(&format!("{folder}/cpumap")));
-    let mut cpus = claimed.unwrap_or_default();
-    if let Some(online) = online {
-        cpus = cpus.and(online);
+    if claimed.is_none() {
+        tree.notes.push(format!("{folder}: neither cpulist nor cpumap; taken as memory without processors"));
     }
+    let claimed = claimed.unwrap_or_default();
+    let mut cpus = match &processors.online {
+        Some(online) => {
+            let unknown = claimed.without(online).without(&processors.offline);
+            if !unknown.is_empty() {
+                tree.notes.push(format!("node {id} claims cpus {unknown}, which do not run: left out"));
+            }
+            claimed.and(online)
+        }
+        None => claimed.without(&processors.offline),
+    };
     if cpus.count() > CPUS_MAX {
         tree.notes.push(format!("node {id} claims {} processors: ignored", cpus.count()));
         cpus = Ranges::default();

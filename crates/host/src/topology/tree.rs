@@ -42,8 +42,11 @@ impl Tree {
         let text = String::from_utf8_lossy(&bytes);
         Some(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
     }
-    pub(super) fn number<T: std::str::FromStr>(&self, relative: &str) -> Option<T> {
-        self.text(relative)?.parse().ok()
+    /// A number file; a damaged one is noted and counts as missing.
+    pub(super) fn number<T: std::str::FromStr>(&mut self, relative: &str) -> Option<T> {
+        let text = self.text(relative)?;
+        let shown = || text.chars().filter(|c| !c.is_control()).take(40).collect::<String>();
+        text.parse().map_err(|_| self.notes.push(format!("{relative}: '{}' is no such number; ignored", shown()))).ok()
     }
     /// A list file; a damaged one is noted and counts as missing.
     pub(super) fn list(&mut self, relative: &str) -> Option<Ranges> {

@@ -41,3 +41,40 @@ fn a_node_without_memory_is_never_allowed() {
     assert!(!t.nodes[1].allowed && t.nodes[1].cpus.len() == 2);
     assert!(t.machine(None).unwrap().machine.sources.iter().any(|l| l.contains("node 1 has no memory")));
 }
+
+#[test]
+fn what_limits_is_named_and_only_that() {
+    let t = read(rich().root()).unwrap();
+    let limits: Vec<[&str; 3]> = t.limits.iter().map(|l| [&l.of[..], &l.by, &l.allowed]).collect();
+    let status = |key| format!("proc/self/status, {key}");
+    let (cpus, mems) = (status("Cpus_allowed"), status("Mems_allowed"));
+    assert_eq!(
+        limits,
+        [["cpus", &cpus[..], "0-2"], ["memory nodes", &mems[..], "0-2"]],
+        "the group allows all there is"
+    );
+    let s = rich();
+    s.remove("proc/self/status");
+    s.write("sys/fs/cgroup/user.slice/app/cpuset.mems.effective", "1");
+    let t = read(s.root()).unwrap();
+    assert_eq!((t.limits.len(), &t.limits[0].by[..]), (1, "sys/fs/cgroup/user.slice/app/cpuset.mems.effective"));
+}
+
+#[test]
+fn groups_are_found_where_they_are_mounted() {
+    let s = rich();
+    s.remove("proc/self/status");
+    s.remove("sys/fs/cgroup/user.slice/cpuset.mems.effective");
+    s.write("mnt/with space/user.slice/cpuset.mems.effective", "1\n");
+    assert_eq!(allowed(&s), [0, 1, 3]);
+    s.write("proc/mounts", "none /mnt/with\\040space cgroup2 rw 0 0\nnone /other tmpfs rw 0 0\n");
+    assert_eq!(allowed(&s), [1]);
+    // The file system `cpuset`, and version 1 without prefixes: the group is named by its own file.
+    s.write("proc/mounts", "cpuset /dev/cpuset cgroup rw,relatime,cpuset,noprefix 0 0\n");
+    s.remove("proc/self/cgroup");
+    s.write("proc/self/cpuset", "/batch\n");
+    s.write("dev/cpuset/batch/mems", "3\n");
+    assert_eq!(allowed(&s), [3]);
+    s.write("proc/self/mounts", "none /../outside cpuset rw 0 0\n");
+    assert_eq!(allowed(&s), [0, 1, 3], "the process's own list of mounts counts, and none that climbs out");
+}

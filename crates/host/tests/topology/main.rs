@@ -1,12 +1,13 @@
 //! Topologies of odd machines, from snapshots of the few files that matter.
 mod damage;
 mod limits;
+mod processors;
 mod snapshot;
 
 use homenode_base::{Cost, NodeId};
 use homenode_host::topology::read;
 use homenode_machine::Topology;
-use homenode_machine::topology::MemoryNode;
+use homenode_machine::topology::{MemoryNode, NearBy};
 use snapshot::{NODES, Snapshot, rich};
 
 fn ids(t: &Topology) -> Vec<u32> {
@@ -54,6 +55,47 @@ fn memory_without_processors_has_hmat_tier_and_cost() {
     assert_eq!(read_cost(2, 2), Cost(250_000), "row of a node without processors: what the best placed pay");
     assert_eq!(this.machine.shape.cores, [2, 2, 0]);
     assert!(this.machine.sources.iter().any(|s| s.contains("not measured") && s.contains("no nanoseconds")));
+}
+
+#[test]
+fn memory_without_processors_keeps_its_place_although_all_distances_are_alike() {
+    let s = Snapshot::new(&[]);
+    s.online("0-1,4,6", "0-3");
+    s.node(0, "0-1", 1000, "10 20 20 20");
+    s.node(1, "2-3", 1000, "20 10 20 20");
+    s.node(4, "", 1000, "20 20 10 20");
+    s.node(6, "", 1000, "20 20 20 10");
+    let near = |t: &Topology| t.localities().into_iter().map(|l| (l.node, l.nearest, l.by)).collect::<Vec<_>>();
+    let t = read(s.root()).unwrap();
+    assert_eq!(near(&t), [(4, vec![0, 1], NearBy::Distance), (6, vec![0, 1], NearBy::Distance)]);
+    // A bandwidth alone, of the class that counts processors; the other class names a device without processors.
+    s.access(1, 4, 1, 0, 10_000);
+    s.access(0, 6, 4, 0, 100);
+    let t = read(s.root()).unwrap();
+    assert_eq!(near(&t), [(4, vec![1], NearBy::Initiators), (6, vec![0, 1], NearBy::Distance)]);
+    let cost = t.machine(None).unwrap().machine.cost;
+    let read_cost = |q: u16, j: u16| cost.read.at(NodeId(q), NodeId(j));
+    assert_eq!((read_cost(1, 2), read_cost(0, 2)), (Cost(160_000), Cost(240_000)), "the way to the initiator on top");
+    s.access(0, 6, 0, 0, 100);
+    assert_eq!(
+        near(&read(s.root()).unwrap())[1],
+        (6, vec![0], NearBy::Initiators),
+        "of two initiators the one with processors"
+    );
+    for node in [0, 1, 4, 6] {
+        s.remove(&format!("{NODES}/node{node}/distance"));
+    }
+    std::fs::remove_dir_all(s.root().join(format!("{NODES}/node4/access1"))).unwrap();
+    assert_eq!(near(&read(s.root()).unwrap())[0], (4, vec![0, 1], NearBy::Nothing));
+}
+
+#[test]
+fn a_node_whose_processors_are_all_offline_is_near_to_another() {
+    let s = rich();
+    ["2", "3"].iter().for_each(|c| s.write(&format!("sys/devices/system/cpu/cpu{c}/online"), "0\n"));
+    let t = read(s.root()).unwrap();
+    let near: Vec<(u32, Vec<u32>)> = t.localities().into_iter().map(|l| (l.node, l.nearest)).collect();
+    assert_eq!(near, [(1, vec![0]), (3, vec![0])], "the initiator of node 3 has no processors any more");
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub(crate) fn rich() -> Snapshot {
         ("sys/devices/system/node/possible", "0-3\n"),
         ("sys/devices/system/node/node0/memory_side_cache/index1/size", "1048576\n"),
         ("sys/class/dmi/id/sys_vendor", "QEMU\n"),
+        ("sys/devices/system/cpu/cpu1/online", "1\n"),
+        ("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"),
     ]);
     s.online("0-1,3", "0-3");
     s.node(0, "0-1", 2_000_000, "10 20 40");

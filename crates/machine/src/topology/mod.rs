@@ -3,13 +3,16 @@
 //! Node numbers of the operating system may have gaps (0, 1, 2, 33 ...); everywhere else in the project a node is its
 //! index in [`Topology::nodes`], ascending by operating-system number.
 //!
-//! Reading order: [`Topology`], [`ranges`] (lists and masks as the kernel writes them), `hwloc` (XML of hwloc).
+//! Reading order: [`Topology`], `locality` (what memory without processors is near to), [`ranges`] (lists and masks as the kernel
+//! writes them), `hwloc` (XML of hwloc).
 mod hwloc;
+mod locality;
 pub mod ranges;
 
 use crate::sections::CacheGeometry;
 use homenode_base::NodeId;
 pub use hwloc::HwlocError;
+pub use locality::{Locality, NearBy};
 pub use ranges::{Ranges, RangesError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +27,12 @@ pub struct Topology {
     /// Online processors that the limits of this process (affinity, cpuset) keep it from, ascending.
     #[serde(default)]
     pub forbidden_cpus: Vec<u32>,
+    /// Processors that are described but do not run, ascending; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offline_cpus: Vec<u32>,
+    /// What keeps this process from processors or nodes; absent if nothing does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// Caches of a processor and of a node, if known.
     #[serde(default)]
     pub caches: Option<CpuCaches>,
@@ -35,6 +44,17 @@ pub struct Topology {
     pub virtual_machine: Option<String>,
     /// What was odd and how it was repaired, in sentences.
     pub notes: Vec<String>,
+}
+
+/// A limit of this process that leaves out something that is online.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Limit {
+    /// What is limited: `cpus` or `memory nodes`.
+    pub of: String,
+    /// File below the root that says so, with its line where it has several.
+    pub by: String,
+    /// What is allowed, as the kernel writes lists: `0-3,8`.
+    pub allowed: String,
 }
 
 /// Data caches, as far as the machine model uses them.

@@ -97,6 +97,26 @@ impl Ranges {
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.iter().flat_map(|&(a, b)| a..=b)
     }
+    /// What the other does not have.
+    pub fn without(&self, other: &Ranges) -> Ranges {
+        let mut rest = Vec::new();
+        let mut cuts = other.0.iter().peekable();
+        for &(from, to) in &self.0 {
+            let mut start = Some(from);
+            while let (Some(a), Some(&&(c, d))) = (start, cuts.peek()) {
+                if c > to {
+                    break;
+                }
+                rest.extend((c > a).then(|| (a, c - 1)));
+                start = if d >= to { None } else { Some(a.max(d + 1)) };
+                if d <= to {
+                    cuts.next();
+                }
+            }
+            rest.extend(start.map(|a| (a, to)));
+        }
+        Ranges(rest)
+    }
     /// What both have.
     pub fn and(&self, other: &Ranges) -> Ranges {
         let meet = |&(a, b): &(u32, u32)| {
@@ -139,6 +159,9 @@ mod tests {
             assert!(list(bad).is_err(), "{bad}");
         }
         assert_eq!(Ranges::parse_list("0-4294967295").map(|r| r.count()), Ok(1 << 32));
+        let all = Ranges::parse_list("0-4294967295").unwrap();
+        assert_eq!(all.without(&[0, 7, u32::MAX].into_iter().collect()).to_string(), "1-6,8-4294967294");
+        assert!(all.without(&all).is_empty());
         let mask = |t: &str| Ranges::parse_mask(t).map(|r| r.to_string());
         assert_eq!(mask("00000000,0000ff00\n"), Ok("8-15".into()));
         assert_eq!(mask("0x00000001,,0x00000002"), Ok("1,64".into()));
@@ -157,6 +180,7 @@ mod tests {
             let (x, y): (Ranges, Ranges) = (a.iter().copied().collect(), b.iter().copied().collect());
             assert!(x.iter().eq(a.iter().copied()) && x.count() == a.len() as u64 && x.is_empty() == a.is_empty());
             assert!(x.and(&y).iter().eq(a.intersection(&b).copied()));
+            assert!(x.without(&y).iter().eq(a.difference(&b).copied()));
             assert!((0..70).all(|n| x.contains(n) == a.contains(&n)));
             assert_eq!(Ranges::parse_list(&x.to_string()), Ok(x));
         }

@@ -38,6 +38,7 @@ pub(crate) static SPEC: Paper = Paper {
     programs: Some(|| LIST.iter().map(|l| l.name).collect()),
     sizes: &SIZES,
     run,
+    carry_out: Some(runs::carry_out),
 };
 
 /// Recordings of each program, but for XS.
@@ -72,7 +73,11 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         for (number, study) in studies.iter_mut().enumerate() {
             steps.next(progress, listed.name);
             let recorded = listed.recorded(job.folder, (size, number), None, &mut ())?;
-            study.push(Runs::of(&recorded, if size == S && number == 0 { listed.pressures } else { &[] })?);
+            study.push(Runs::of(
+                recorded,
+                job.elsewhere,
+                if size == S && number == 0 { listed.pressures } else { &[] },
+            )?);
         }
     }
     let found = studies.iter().map(|all| found(all)).collect();
@@ -82,7 +87,7 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         for (listed, change) in chosen.iter().flat_map(|l| l.changes.iter().map(move |c| (*l, c))) {
             steps.next(progress, change.name);
             let recorded = listed.recorded(job.folder, (size, 0), Some(change), &mut ())?;
-            changed.push((change, Runs::of(&recorded, &[])?));
+            changed.push((change, Runs::of(recorded, job.elsewhere, &[])?));
         }
         let mut asked = undecided(&found.judged)?;
         let by_change = by_change(first, &changed);
@@ -91,7 +96,8 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
             let pressures = deciding(listed, &asked);
             if !pressures.is_empty() {
                 steps.next(progress, &format!("{}, open points", listed.name));
-                *runs = Runs::of(&listed.recorded(job.folder, (size, 0), None, &mut ())?, &pressures)?;
+                let recorded = listed.recorded(job.folder, (size, 0), None, &mut ())?;
+                *runs = Runs::of(recorded, job.elsewhere, &pressures)?;
             }
         }
         sensitivities(first, &changed, &mut found)?;

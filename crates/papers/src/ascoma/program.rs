@@ -6,7 +6,7 @@ use homenode_machine::{Machine, models};
 use homenode_reproducing::kept::Results;
 use homenode_reproducing::programs::{self, Run};
 use homenode_trace::dataset::DatasetReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A program, and its rows of tables 5 and 6.
 pub(super) struct Listed {
@@ -50,6 +50,8 @@ pub(super) struct Recorded {
     pub(super) listed: &'static Listed,
     /// The recording.
     pub(super) reader: DatasetReader,
+    /// Folder of the recording.
+    pub(super) path: PathBuf,
     /// Of an earlier run.
     pub(super) results: Results,
 }
@@ -187,7 +189,7 @@ impl Listed {
         let run = Run { folder, name, threads: self.nodes.into(), number, phase: Some("traced") };
         let options = [self.sizes[size], change.map_or("", |c| c.option)];
         let reader = run.recorded(options.into_iter().flat_map(str::split_whitespace), progress)?;
-        Ok(Recorded { listed: self, reader, results: run.results()? })
+        Ok(Recorded { listed: self, reader, path: run.dataset(), results: run.results()? })
     }
 
     /// The study's machine with the nodes that the program has.

@@ -1,14 +1,16 @@
 //! What is run of a recording: every architecture at every pressure, mixtures, switched open points, and what identities need.
 use super::probes::latencies;
-use super::program::{Listed, Recorded};
+use super::program::{LIST, Listed, Recorded};
 use homenode_command::Failure;
 use homenode_command::gaps::Source;
 use homenode_judging::work::together;
-use homenode_machine::Hybrid;
+use homenode_machine::{Hybrid, Machine};
+use homenode_reproducing::elsewhere::{Elsewhere, Unit};
 use homenode_reproducing::kept::Results;
 use homenode_timed::engine::Options;
 use homenode_timed::memory::archs::{self, BASE, Spec, mixed};
 use homenode_timed::memory::{Bound, Layout, MemoryError, OPEN_POINTS, OpenPoint, Question, Row, Sizes, run};
+use homenode_trace::dataset::DatasetReader;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,17 +83,31 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Runs a recording, but for what an earlier run found; with each open point switched at some pressures, too.
+    /// Runs a recording, here or elsewhere, but for what an earlier run found; with each open point switched at some pressures, too.
     ///
     /// # Errors
     /// A recording that cannot be run.
-    pub(super) fn of(recorded: &Recorded, switched: &[u32]) -> Result<Runs, Failure> {
-        let (listed, reader) = (recorded.listed, &recorded.reader);
+    pub(super) fn of(
+        mut recorded: Recorded,
+        elsewhere: Option<&dyn Elsewhere>,
+        switched: &[u32],
+    ) -> Result<Runs, Failure> {
+        let listed = recorded.listed;
         let machine = listed.machine()?;
-        let options = Options { phase: Some(listed.phase.to_owned()), ..Options::default() };
-        let bound = Question { machine: &machine, map: None, options }.bind(reader).map_err(Failure::work)?;
+        let bound = bound(listed, &machine, &recorded.reader)?;
         let fits_at = fits_at(&bound)?;
         let asked = asked(listed, fits_at, switched);
+        if let Some(elsewhere) = elsewhere {
+            let unit = |run: &str| Unit {
+                paper: super::SPEC.name.into(),
+                program: listed.name.into(),
+                recording: recorded.path.clone(),
+                run: run.into(),
+            };
+            let names: Vec<String> = asked.iter().map(|key| name(&switches()[key.0], key.1, key.2)).collect();
+            recorded.results.fetch(elsewhere, &names, unit)?;
+        }
+        let (recorded, reader) = (&recorded, &recorded.reader);
         let rows = all(&bound, recorded, &asked)?;
         let source = Source::new(reader, 1.0);
         let scoma = archs::find("scoma").ok_or_else(|| Failure::work("no S-COMA"))?;
@@ -142,6 +158,45 @@ impl Runs {
         let each = others.flat_map(|s| self.listed.pressures.iter().filter_map(|p| self.row(0, s.name, *p)));
         base.into_iter().chain(each).collect()
     }
+}
+
+/// A recording on the machine.
+fn bound<'a>(listed: &Listed, machine: &'a Machine, reader: &'a DatasetReader) -> Result<Bound<'a>, Failure> {
+    let options = Options { phase: Some(listed.phase.to_owned()), ..Options::default() };
+    Question { machine, map: None, options }.bind(reader).map_err(Failure::work)
+}
+
+/// Name of a run among results.
+fn name(switch: &Switch, spec: &Spec, pressure: u32) -> String {
+    format!("{}, {} at {pressure} %", switch.name, spec.name)
+}
+
+/// The run of a name.
+fn named(run: &str) -> Option<(Switch, &'static Spec, u32)> {
+    switches().into_iter().find_map(|switch| {
+        let rest = run.strip_prefix(&format!("{}, ", switch.name))?;
+        let (spec, pressure) = rest.strip_suffix(" %")?.split_once(" at ")?;
+        Some((switch, archs::find(spec)?, pressure.parse().ok()?))
+    })
+}
+
+/// Does one run of a recording.
+///
+/// # Errors
+/// A run or recording that there is not, or that fails.
+pub(super) fn carry_out(unit: &Unit) -> Result<String, Failure> {
+    let listed = LIST.iter().find(|l| l.name == unit.program);
+    let (Some(listed), Some((switch, spec, pressure))) = (listed, named(&unit.run)) else {
+        return Err(Failure::usage(format!("ascoma has no run '{}' of {}", unit.run, unit.program)));
+    };
+    let opened = homenode_command::dataset::open(&unit.recording)?;
+    let (machine, source) = (listed.machine()?, Source::new(&opened.reader, switch.gaps));
+    let bound = bound(listed, &machine, &opened.reader)?;
+    let row = match run(&bound.with(switch.hybrid(bound.hybrid())), spec, pressure.max(1), || source.run()) {
+        Err(MemoryError::NoPageCache { .. }) => None,
+        row => Some(row.map_err(Failure::work)?),
+    };
+    serde_json::to_string(&row).map_err(Failure::work)
 }
 
 /// The greatest pressure at which all remote pages of every node fit beside the reserve.
@@ -220,7 +275,7 @@ fn all(
             }
             let Some((_, source)) = sources.iter().find(|s| s.0 == switch.gaps) else { continue };
             let other = bound.with(switch.hybrid(bound.hybrid()));
-            let name = format!("{}, {} at {pressure} %", switch.name, spec.name);
+            let name = name(switch, spec, *pressure);
             // A program of few pages has none left for a page cache: left out.
             let row = kept(&recorded.results, &name, || run(&other, spec, (*pressure).max(1), || source.run()))?;
             let Some(row) = row else { continue };
@@ -236,6 +291,17 @@ fn all(
 mod tests {
     use super::*;
     use homenode_timed::memory::Overhead;
+
+    #[test]
+    fn every_run_is_found_by_its_name() {
+        for (number, switch) in switches().iter().enumerate() {
+            for spec in archs::known() {
+                let (found, s, p) = named(&name(switch, spec, 37)).expect("a run");
+                assert_eq!((&found.name, s.name, p), (&switches()[number].name, spec.name, 37));
+            }
+        }
+        assert!(["", "ours", "ours, cray at 3 %", "ours, rnuma at x %"].iter().all(|run| named(run).is_none()));
+    }
 
     #[test]
     fn what_was_found_once_is_not_run_again() {

@@ -44,6 +44,7 @@ pub(crate) static SPEC: Paper = Paper {
     programs: Some(|| LIST.iter().map(|l| l.name).collect()),
     sizes: &SIZES,
     run,
+    carry_out: Some(runs::carry_out),
 };
 
 /// Recordings of each program, but for XS.
@@ -97,7 +98,10 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
             done += 1;
             let mut runs = Runs::new(listed);
             for (threads, settings) in plan(listed, number) {
-                let recorded = listed.recorded(job.folder, (size, number), threads, &mut ())?;
+                let mut recorded = listed.recorded(job.folder, (size, number), threads, &mut ())?;
+                if let Some(elsewhere) = job.elsewhere {
+                    Runs::fetch(&mut recorded, elsewhere, &settings)?;
+                }
                 runs.add(&recorded, &settings)?;
                 if threads == PROCESSORS && listed.measured.is_some() {
                     runs.hardware = hardware::speedup(&recorded)?;

@@ -3,7 +3,7 @@ use homenode_command::{Failure, Progress};
 use homenode_reproducing::kept::Results;
 use homenode_reproducing::programs::{self, Run};
 use homenode_trace::dataset::DatasetReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A program, and which rows of the study it stands for.
 pub(super) struct Listed {
@@ -31,6 +31,8 @@ pub(super) struct Recorded {
     pub(super) listed: &'static Listed,
     /// The recording.
     pub(super) reader: DatasetReader,
+    /// Folder of the recording.
+    pub(super) path: PathBuf,
     /// Of an earlier run.
     pub(super) results: Results,
 }
@@ -219,6 +221,6 @@ impl Listed {
         }
         let run = Run { folder, name: self.name, threads, number, phase: None };
         let reader = run.recorded(self.sizes[size].split_whitespace(), progress)?;
-        Ok(Recorded { listed: self, reader, results: run.results()? })
+        Ok(Recorded { listed: self, reader, path: run.dataset(), results: run.results()? })
     }
 }

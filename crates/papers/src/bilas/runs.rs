@@ -1,12 +1,14 @@
 //! Runs of a recording, kept where a run that is killed can be taken up.
-use super::program::{Listed, Recorded};
-use super::settings::Setting;
+use super::program::{LIST, Listed, Recorded};
+use super::settings::{self, Setting};
 use homenode_cluster::{Bound, Question, Row, run};
 use homenode_command::Failure;
 use homenode_command::gaps::Source;
 use homenode_hlrc::steps;
 use homenode_judging::work::together;
+use homenode_reproducing::elsewhere::{Elsewhere, Unit};
 use homenode_timed::engine::Options;
+use homenode_trace::dataset::DatasetReader;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -98,6 +100,24 @@ impl Runs {
     pub(super) fn new(listed: &'static Listed) -> Runs {
         Runs { listed, outcomes: BTreeMap::new(), hardware: f64::NAN }
     }
+    /// Has others run a recording by all these settings, but for what an earlier run found: [`Runs::add`] finds it then.
+    ///
+    /// # Errors
+    /// A run that fails, or results that cannot be kept.
+    pub(super) fn fetch(
+        recorded: &mut Recorded,
+        elsewhere: &dyn Elsewhere,
+        settings: &[Setting],
+    ) -> Result<(), Failure> {
+        let unit = |run: &str| Unit {
+            paper: super::SPEC.name.into(),
+            program: recorded.listed.name.into(),
+            recording: recorded.path.clone(),
+            run: run.into(),
+        };
+        let names: Vec<String> = settings.iter().map(Setting::name).collect();
+        recorded.results.fetch(elsewhere, &names, unit)
+    }
     /// Runs a recording by all these settings, as many at a time as there are processors, but for what an earlier run found.
     ///
     /// # Errors
@@ -116,7 +136,7 @@ impl Runs {
                     Some(known) => known,
                     None => {
                         let at = bindings.iter().position(|b| *b == setting.binding()).unwrap_or(0);
-                        let bound = bound(&bounds[at], recorded, setting, &source)?;
+                        let bound = bound(&bounds[at], recorded.listed, &recorded.reader, setting, &source)?;
                         let outcome = ran(&bound, setting, &source)?;
                         let kept = recorded.results.keep(&name, &outcome);
                         kept.map_err(|e| Failure::work(format!("cannot keep a result: {e}")))?;
@@ -148,17 +168,18 @@ impl Runs {
 /// A binding of a recording with what the setting changes; made once for all settings that have it in common.
 fn bound<'d>(
     shared: &Mutex<Option<Bound<'d>>>,
-    recorded: &'d Recorded,
+    listed: &Listed,
+    reader: &'d DatasetReader,
     setting: &Setting,
     source: &Source<'d>,
 ) -> Result<Bound<'d>, Failure> {
     let mut shared = shared.lock().expect("nobody panics while binding");
     if shared.is_none() {
-        let options = Options { phase: Some(recorded.listed.phase.to_owned()), ..Options::default() };
+        let options = Options { phase: Some(listed.phase.to_owned()), ..Options::default() };
         let question = Question { machine: &setting.machine()?, map: None, options, checks: false, faults: None };
-        let name = recorded.listed.name;
+        let name = listed.name;
         let failed = |e| Failure::work(format!("{name}: {e}"));
-        *shared = Some(question.bind(&recorded.reader, source.run()).map_err(failed)?);
+        *shared = Some(question.bind(reader, source.run()).map_err(failed)?);
     }
     let Some(bound) = shared.as_ref() else { return Err(Failure::work("nothing is bound")) };
     Ok(bound.with(&setting.what_ifs()?))
@@ -168,4 +189,20 @@ fn ran(bound: &Bound<'_>, setting: &Setting, source: &Source<'_>) -> Result<Outc
     let step = steps::find(setting.step).ok_or_else(|| Failure::work(format!("no step '{}'", setting.step)))?;
     let row = run(bound, step, || source.run()).map_err(|e| Failure::work(format!("{}: {e}", setting.name())))?;
     Ok(Outcome::of(&row))
+}
+
+/// Does one run of a recording.
+///
+/// # Errors
+/// A run or recording that there is not, or that fails.
+pub(super) fn carry_out(unit: &Unit) -> Result<String, Failure> {
+    let listed = LIST.iter().find(|l| l.name == unit.program);
+    let setting = settings::all().into_iter().find(|s| s.name() == unit.run);
+    let (Some(listed), Some(setting)) = (listed, setting) else {
+        return Err(Failure::usage(format!("bilas has no run '{}' of {}", unit.run, unit.program)));
+    };
+    let opened = homenode_command::dataset::open(&unit.recording)?;
+    let source = Source::new(&opened.reader, 1.0);
+    let bound = bound(&Mutex::new(None), listed, &opened.reader, &setting, &source)?;
+    serde_json::to_string(&ran(&bound, &setting, &source)?).map_err(Failure::work)
 }

@@ -189,6 +189,12 @@ pub(super) fn emulated(processors: u32) -> Vec<Setting> {
     unique(all)
 }
 
+/// Whatever is run of any program.
+pub(super) fn all() -> Vec<Setting> {
+    let emulated = super::EMULATED.iter().flat_map(|processors| emulated(*processors));
+    unique(simulated().into_iter().chain(judged()).chain(measured()).chain(emulated).collect())
+}
+
 fn unique(mut all: Vec<Setting>) -> Vec<Setting> {
     all.sort();
     all.dedup();
@@ -198,6 +204,15 @@ fn unique(mut all: Vec<Setting>) -> Vec<Setting> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_two_runs_have_one_name() {
+        let mut names: Vec<String> = all().iter().map(Setting::name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert!(count > 60 && names.len() == count, "{count}");
+    }
 
     #[test]
     fn every_setting_is_one_of_a_machine_and_has_a_name_of_its_own() {

@@ -36,6 +36,7 @@ pub(crate) static SPEC: Paper = Paper {
     programs: None,
     sizes: &SIZES,
     run,
+    carry_out: None,
 };
 
 /// Recordings of each program.

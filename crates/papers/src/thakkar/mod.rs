@@ -40,6 +40,7 @@ pub(crate) static SPEC: Paper = Paper {
     programs: None,
     sizes: &["XS", "S", "M"],
     run,
+    carry_out: None,
 };
 
 /// Runs everything.

@@ -8,7 +8,7 @@ from typing import Any, Literal, final
 
 from typing_extensions import CapsuleType
 
-__all__ = ["Access", "References", "Report", "Sweep", "Table", "carry_out", "check", "import_files", "info", "main", "members", "place", "sweep", "version"]
+__all__ = ["Access", "References", "Report", "Sweep", "Table", "carry_out", "carry_out_run", "check", "import_files", "info", "main", "members", "place", "sweep", "version"]
 
 @final
 class Access:
@@ -174,6 +174,11 @@ class Table:
 def carry_out(folder: str | PathLike[str], memory_bytes: int, task: str) -> None:
     """
     Does a task in the folder of a sweep, in this process.
+    """
+
+def carry_out_run(unit: str) -> str:
+    """
+    Does one run of a recording for the reproduction of a paper; its result, as JSON on one line.
     """
 
 def check(dataset: str | PathLike[str]) -> str:

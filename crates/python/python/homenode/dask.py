@@ -1,10 +1,11 @@
-"""Sweeps on a Dask cluster: the tasks of local sweeps, done by Dask's workers.
+"""Sweeps, and runs of reproductions, on a Dask cluster: the tasks of local ones, done by Dask's workers.
 
 A task reads its trace or its partition and writes its answer into the folder of the sweep, whole or not at all. What is done is
 what is there: a task that is done twice, because its worker was thought to be dead, leaves the same file. The table is made of the
 files alone, so it is that of a local sweep byte for byte.
 
-`python -m homenode.dask ADDRESS VERSION` does a request that it reads, and prints the summary: `homenode sweep --dask` calls it.
+`python -m homenode.dask ADDRESS VERSION` does a request that it reads, and prints the summary: `homenode sweep --dask` calls it, and
+`homenode reproduce --dask` with --runs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Optional
 
@@ -82,42 +83,83 @@ def check_identity(theirs: dict[str, str], own: dict[str, str], worker: str) -> 
 
 def run_all(client: Client, study: _native.Sweep, given: tuple[Any, ...], progress: Progress | None) -> None:
     """Hands out tasks until none is left. Those that become possible when a partition is there come at once."""
-    tries: dict[str, int] = {}
-    names: dict[str, str] = {}
     done = 0
     groups = Groups(client, given[0])
-    pending = as_completed([], loop=client.loop, raise_errors=False)
+    handed = Handed(client, given[0])
 
     def hand_out(task: str) -> None:
-        tries[task] = tries.get(task, 0) + 1
-        key = f"homenode-{hashlib.sha256((given[0] + task).encode()).hexdigest()[:24]}-{tries[task]}"
-        names[key] = task
-        pending.add(client.submit(carry_out, task, *given, groups.of(task), key=key, pure=False))
+        handed.give(task, carry_out, task, *given, groups.of(task))
 
     for task in study.pending():
         hand_out(task)
-    try:
-        for future in pending:
-            task = names.pop(future.key)
-            error = future.exception()
-            future.release()
-            if error is not None:
-                if not is_lost(error) or tries[task] == TRIES:
-                    raise failure(error)
-                hand_out(task)
-                continue
-            done += 1
-            replay = json.loads(task).get("partition")
-            if replay is not None:
-                for more in study.pending(replay):
-                    hand_out(more)
-            if progress is not None:
-                progress("sweeping", done, len(tries))
-    finally:
-        client.cancel(list(pending.futures), force=True)
+    for task, _ in handed.done():
+        done += 1
+        replay = json.loads(task).get("partition")
+        if replay is not None:
+            for more in study.pending(replay):
+                hand_out(more)
+        if progress is not None:
+            progress("sweeping", done, handed.known())
     left = study.pending()
     if left:
         raise _errors.WorkError(f"{len(left)} tasks are done and their answers are not in {given[0]}: is it shared by all workers?")
+
+
+class Handed:
+    """Tasks in the hands of workers. Those whose worker died are given to another one."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._given: dict[str, tuple[Any, ...]] = {}
+        self._tries: dict[str, int] = {}
+        self._names: dict[str, str] = {}
+        self._pending = as_completed([], loop=client.loop, raise_errors=False)
+
+    def give(self, task: str, *call: Any) -> None:
+        """Has some worker do a task: a function and what it is called with."""
+        self._given[task] = call
+        self._tries[task] = self._tries.get(task, 0) + 1
+        key = f"homenode-{hashlib.sha256((self._name + task).encode()).hexdigest()[:24]}-{self._tries[task]}"
+        self._names[key] = task
+        self._pending.add(self._client.submit(*call, key=key, pure=False))
+
+    def done(self) -> Iterator[tuple[str, Any]]:
+        """Tasks as they are done, with what they returned. More may be given meanwhile; what is left at the end is cancelled."""
+        try:
+            for future in self._pending:
+                task = self._names.pop(future.key)
+                error = future.exception()
+                result = None if error is not None else future.result()
+                future.release()
+                if error is None:
+                    yield task, result
+                elif is_lost(error) and self._tries[task] < TRIES:
+                    self.give(task, *self._given[task])
+                else:
+                    raise failure(error)
+        finally:
+            self._client.cancel(list(self._pending.futures), force=True)
+
+    def known(self) -> int:
+        """How many tasks were given so far."""
+        return len(self._tries)
+
+
+def runs(client: Client, units: list[str], progress: Progress | None = None) -> Iterator[tuple[int, str]]:
+    """Has the client's workers do runs of recordings for the reproduction of a paper (`Unit` of the papers' crate, as JSON); each unit's
+    number with its result, as JSON, in the order in which they are done."""
+    own = identity()
+    check_workers(client, own)
+    numbers = {unit: number for number, unit in enumerate(units)}
+    # Nobody else's results of runs with these names, should the cluster remember some.
+    handed = Handed(client, str(time.time_ns()))
+    for unit in numbers:
+        handed.give(unit, carry_out_run, unit, own)
+    for done, (unit, result) in enumerate(handed.done(), 1):
+        if progress is not None:
+            progress("running", done, handed.known())
+        yield numbers[unit], result
 
 
 class Held:
@@ -171,6 +213,15 @@ def carry_out(
     _native.carry_out(folder, memory_bytes, task)
 
 
+def carry_out_run(unit: str, client: dict[str, str]) -> str:
+    """Does a run of a recording: what a worker runs."""
+    check_identity(identity(), client, "here")
+    recording = Path(json.loads(unit)["recording"])
+    if not recording.is_dir():
+        raise _errors.UsageError(f"{os.uname().nodename} does not see {recording}: output must be a folder that all workers share")
+    return _native.carry_out_run(unit)
+
+
 def cached(url: str) -> Path:
     """Where a node keeps a trace that it fetched: HOMENODE_CACHE, or the user's cache."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "homenode")
@@ -208,12 +259,16 @@ def fetch(url: str, to: Path) -> None:
 
 
 def main() -> int:
-    """Does the request on standard input on the cluster whose scheduler is at the address, for a command of this version."""
-    address, version = sys.argv[1:]
+    """Does what is asked on standard input on the cluster whose scheduler is at the address, for a command of this version: the request of a
+    sweep, of which the summary is printed; or with --runs a list of runs, of which each result is printed when it is there."""
+    address, version, *words = sys.argv[1:]
+    as_runs = words == ["--runs"]
+    # The command says what went wrong where it reads line by line.
+    tell = (lambda why: print(f"!{why}")) if as_runs else (lambda why: print(f"homenode: {why}", file=sys.stderr))
     if version != _native.version():
-        print(f"homenode: --dask: the Python package is homenode {_native.version()}, and this is {version}", file=sys.stderr)
+        tell(f"--dask: the Python package is homenode {_native.version()}, and this is {version}")
         return 2
-    request = json.load(sys.stdin)
+    asked = json.load(sys.stdin)
     last = time.monotonic()
 
     def told(stage: str, done: int, known: int | None) -> None:
@@ -224,12 +279,16 @@ def main() -> int:
 
     try:
         with Client(address, timeout=SECONDS) as client:
-            print(sweep(client, request, told), end="")
+            if as_runs:
+                for number, result in runs(client, asked, told):
+                    print(number, result, sep="\t", flush=True)
+            else:
+                print(sweep(client, asked, told), end="")
     except _errors.Error as e:
-        print(f"homenode: {e}", file=sys.stderr)
+        tell(str(e))
         return e.exit_status
     except OSError as e:
-        print(f"homenode: --dask: cannot reach the scheduler at {address}: {e}", file=sys.stderr)
+        tell(f"--dask: cannot reach the scheduler at {address}: {e}")
         return 1
     return 0
 

@@ -1,6 +1,7 @@
 //! The document of `homenode topo`.
 use super::TopoRequest;
 use homenode_machine::repair::Change;
+use homenode_machine::topology::Locality;
 use homenode_machine::{Measured, Table, ThisMachine, Topology};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,6 +20,9 @@ pub struct TopoDoc {
     pub of: String,
     /// Nodes, processors, distances as the system gives them; odd things in `notes`.
     pub topology: Topology,
+    /// What memory without processors is near to, a member for each such node; absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub localities: Vec<Locality>,
     /// Costs made of them.
     pub machine: MachineDoc,
     /// Raw measurements, if there are some.
@@ -141,6 +145,7 @@ pub(super) fn make(
             repairs: this.changes,
             sources: this.machine.sources,
         },
+        localities: topology.localities(),
         topology,
         measured: measured.map(MeasuredDoc::from),
         measured_from: measured_from.map(|p| p.display().to_string()),

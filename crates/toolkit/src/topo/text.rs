@@ -1,7 +1,7 @@
 //! The machine as tables.
 use super::{MeasuredDoc, TopoDoc};
 use homenode_machine::Table as Measured;
-use homenode_machine::topology::{MemoryNode, Ranges};
+use homenode_machine::topology::{Locality, MemoryNode, NearBy, Ranges};
 use homenode_table::{Column, Layout, Table};
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ fn nodes(out: &mut String, doc: &TopoDoc) {
     for node in &t.nodes {
         let cpus: Ranges = node.cpus.iter().copied().collect();
         let cpus = if node.cpus.is_empty() { "no processors".to_owned() } else { format!("cpus {cpus}") };
-        table.push_words([format!("node {}", node.os_id), bytes(node.memory_bytes), cpus + &extras(node)]);
+        table.push_words([format!("node {}", node.os_id), bytes(node.memory_bytes), cpus + &extras(node, doc)]);
     }
     out.push_str(&table.text(&Layout { indent: 2, head: false, ..Layout::default() }));
     if let Some(c) = t.caches {
@@ -50,23 +50,52 @@ fn nodes(out: &mut String, doc: &TopoDoc) {
     if let Some(vm) = &t.virtual_machine {
         let _ = writeln!(out, "  runs under {vm}");
     }
+    let offline: Ranges = t.offline_cpus.iter().copied().collect();
+    if !offline.is_empty() {
+        let _ = writeln!(out, "  cpus {offline} are offline");
+    }
     let forbidden: Ranges = t.forbidden_cpus.iter().copied().collect();
     if !forbidden.is_empty() {
         let _ = writeln!(out, "  this process may not use cpus {forbidden}");
     }
+    for limit in &t.limits {
+        let _ = writeln!(out, "  limit: {} {} ({})", limit.of, limit.allowed, limit.by);
+    }
+}
+
+/// What memory without processors is near to, in words.
+fn near(locality: &Locality, cpu_nodes: usize) -> String {
+    let all = locality.nearest.len() == cpu_nodes;
+    let nodes: Ranges = locality.nearest.iter().copied().collect();
+    let plural = if locality.nearest.len() == 1 { "node" } else { "nodes" };
+    match locality.by {
+        NearBy::Initiators => format!("near {plural} {nodes}"),
+        NearBy::Distance if all && cpu_nodes > 1 => "equally far from all processors".into(),
+        NearBy::Distance => format!("near {plural} {nodes} by distance"),
+        NearBy::Nothing => "nothing says to which processors it is near".into(),
+    }
+}
+
+/// Performance that the firmware names; nothing for what it does not know.
+fn firmware(node: &MemoryNode) -> Option<String> {
+    let access = node.best_access.as_ref()?;
+    let figures = [(access.read_latency_ns, "ns"), (access.read_bandwidth_mbs, "MB/s")];
+    let figures: Vec<String> = figures.iter().filter(|f| f.0 > 0).map(|(f, unit)| format!("{f} {unit}")).collect();
+    let from: Ranges = access.initiators.iter().copied().collect();
+    let from = if from.is_empty() { String::new() } else { format!(" from node {from}") };
+    (!figures.is_empty()).then(|| format!("HMAT{from}: {}", figures.join(", ")))
 }
 
 /// What a node has beyond processors and memory.
-fn extras(node: &MemoryNode) -> String {
+fn extras(node: &MemoryNode, doc: &TopoDoc) -> String {
     let mut parts = Vec::new();
+    let cpu_nodes = doc.topology.nodes.iter().filter(|n| !n.cpus.is_empty()).count();
+    parts.extend(doc.localities.iter().find(|l| l.node == node.os_id).map(|l| near(l, cpu_nodes)));
     parts.extend(node.tier.map(|t| format!("tier {t}")));
     if node.memory_side_cache_bytes > 0 {
         parts.push(format!("memory-side cache {}", bytes(node.memory_side_cache_bytes)));
     }
-    if let Some(a) = node.best_access.as_ref().filter(|a| a.read_latency_ns > 0 || a.read_bandwidth_mbs > 0) {
-        let from: Ranges = a.initiators.iter().copied().collect();
-        parts.push(format!("HMAT from node {from}: {} ns, {} MB/s", a.read_latency_ns, a.read_bandwidth_mbs));
-    }
+    parts.extend(firmware(node));
     match (node.memory_bytes, node.allowed) {
         (0, _) => parts.push("no memory".into()),
         (_, false) => parts.push("not allowed to this process".into()),

@@ -193,7 +193,9 @@ impl<'a> Pass<'a> {
             modelled(manifest, &setup, &windows)
         };
         if windows.iter().flat_map(|w| &w.shares).all(|(_, share)| share.cost_ps == 0) {
-            notes.push("Nothing that was recorded came from memory: there are no costs, shares and bytes to show.".to_owned());
+            notes.push(
+                "Nothing that was recorded came from memory: there are no costs, shares and bytes to show.".to_owned(),
+            );
         }
         let scale = Scale::new(width, durations);
         let found = phases.finish(now);

@@ -92,6 +92,7 @@ OPTIONAL = {
     "report": {"capacity", "loops", "hit_cost", "hits", "memory_time", "native", "traffic"},
     "plan": {"bandwidth", "huge", "site", "source", "cores", "command", "covered", "warnings"},
     "sim-cluster": {"injected"},
+    "topo": {"limits", "localities", "offline_cpus"},
     "svm-run": {"host", "options", "planned", "source"},
     "svm-report": {"host", "options", "planned", "source"},
 }

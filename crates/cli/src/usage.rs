@@ -56,10 +56,10 @@ mod tests {
 
     #[test]
     fn mistakes_are_one_line_that_names_the_help() {
-        let missing = said(&["export", "x.hnt"]);
+        let missing = said(&["compact"]);
         assert_eq!(
             missing,
-            "the following required arguments were not provided: --output <OUTPUT>; see 'homenode export --help'"
+            "the following required arguments were not provided: <DATASET>; see 'homenode compact --help'"
         );
         let unknown = said(&["record", "--limit-ref", "5", "--", "./a"]);
         assert!(unknown.contains("--limit-refs") && unknown.ends_with("see 'homenode record --help'"), "{unknown}");

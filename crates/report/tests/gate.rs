@@ -109,6 +109,9 @@ fn growth_over_the_baseline_fails() {
         "{worse:?}"
     );
     assert_eq!(against(total(0.5), total(1.0), 0.5).unwrap().failures, Vec::<String>::new());
+    // Three microseconds more, and thirty.
+    assert_eq!(against(total(2e-5), total(1e-5), 0.05).unwrap().failures, Vec::<String>::new());
+    assert!(failures(&against(total(1.1e-4), total(1e-5), 0.05).unwrap()).contains("memory cost 33"));
     let far = |v: &mut Value| {
         sure(v);
         let row = &mut v["evaluations"][0]["policies"][0];

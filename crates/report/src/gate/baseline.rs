@@ -5,8 +5,13 @@ use crate::quick::cost;
 use crate::units::{CostUnit, bytes, percent};
 use homenode_sim::evaluation::Interval;
 
+/// Picoseconds by which costs of one program may differ from run to run, a hundred misses: who comes first where threads meet, how often
+/// the C library is asked. Of a small program that is more than any limit.
+const NOISE_PS: f64 = 1e7;
+
 /// Holds a limit against what has become worse since `old`, as shares of the first-touch total there: growth of that total, of what can
-/// be saved, of remote memory and of cache-to-cache transfers. A program that costs less is not worse for the shares of what is left.
+/// be saved, of remote memory and of cache-to-cache transfers. A program that costs less is not worse for the shares of what is left, and
+/// growth of less than ten microseconds is none.
 ///
 /// # Errors
 /// The two are not of the same question: one sentence.
@@ -120,8 +125,10 @@ fn cost_grown(what: &str, case: &Case, (is, was): (Interval, Interval), all: Int
         m if all > 0.0 => m / all,
         m => m * f64::INFINITY,
     };
+    let noise = if matches!(unit, CostUnit::Time) { NOISE_PS } else { 0.0 };
+    let seen = |more: f64| if more.abs() <= noise { 0.0 } else { more };
     // Of a total that is not known exactly, the end that makes it smaller, or larger.
-    let (less, more) = (is.low - was.high, is.high - was.low);
+    let (less, more) = (seen(is.low - was.high), seen(is.high - was.low));
     let ends = |more: f64| (over(more, all.low), over(more, all.high));
     let ((a, b), (c, d)) = (ends(less), ends(more));
     (Interval { low: a.min(b), high: c.max(d) }, format!("{what} {} instead of {}", costs(is), costs(was)))

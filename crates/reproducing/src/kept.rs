@@ -314,7 +314,7 @@ mod tests {
             |run: &str| Unit { paper: "p".into(), program: "lu".into(), recording: dataset.clone(), run: run.into() };
         let (echo, words) =
             (Echo(Mutex::default()), |all: &[&str]| all.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
-        let mut results = Results::of(&dataset).expect("made");
+        let results = Results::of(&dataset).expect("made");
         results.keep("known", &"before").expect("kept");
         let mut results = Results::of(&dataset).expect("read");
         assert!(results.fetch(&echo, &words(&["never", "one"]), unit).is_err(), "the last is done first");

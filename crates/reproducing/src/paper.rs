@@ -21,8 +21,11 @@ pub struct Paper {
     /// Runs the experiments asked for.
     pub run: fn(&Job<'_>, &mut dyn Progress) -> Page,
     /// Does one run of a recording, whose result it returns as JSON (`null` where there is none); `None` where runs are not apart.
-    pub carry_out: Option<fn(&Unit) -> Result<String, Failure>>,
+    pub carry_out: Option<CarryOut>,
 }
+
+/// Does one run and returns its result as JSON.
+pub type CarryOut = fn(&Unit) -> Result<String, Failure>;
 
 /// What came out, and the pictures to go with it.
 pub type Page = Result<(ReproduceDoc, Box<dyn Drawn>), Failure>;

@@ -107,8 +107,8 @@ fn memories(timeline: &Timeline<'_>, out: &mut Events<'_>) -> io::Result<()> {
     let pid = pid(timeline.processes.len());
     let nodes = timeline.windows.first().filter(|_| timeline.counts_accesses).map_or(0, |w| w.memory.len());
     for node in 0..nodes {
-        let sides: [(&str, fn(&Bytes) -> u64); 2] = [("read", |b| b.read), ("written", |b| b.written)];
-        for (side, of) in sides {
+        for side in ["read", "written"] {
+            let of = |bytes: &Bytes| if side == "read" { bytes.read } else { bytes.written };
             let name = format!("node {node}: {side}");
             steps(timeline, |n| {
                 let (begin, end) = timeline.scale.window(n);

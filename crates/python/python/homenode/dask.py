@@ -65,8 +65,12 @@ def sweep(client: Client, request: dict[str, Any], progress: Progress | None = N
 
 
 def check_workers(client: Client, own: dict[str, str]) -> None:
-    """Refuses workers of another version, before anything is done."""
-    for worker, theirs in client.run(identity).items():
+    """Refuses workers of another version, before anything is done. One that dies while it is asked is looked at with its first task."""
+    for worker, theirs in client.run(identity, on_error="return").items():
+        if isinstance(theirs, OSError):
+            continue
+        if isinstance(theirs, Exception):
+            raise theirs
         check_identity(theirs, own, worker)
 
 

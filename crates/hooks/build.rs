@@ -26,7 +26,7 @@ fn main() {
     configured(&archive, "c/tsan", &["-fPIE", "-ftls-model=local-exec"]).compile("homenode_hooks");
     link(&[&core[..], &agent].concat());
     assembler();
-    ["libhomenode_hooks.a", "as"].iter().for_each(|name| compress(name));
+    ["libhomenode_hooks.a", "libhomenode_agent.so", "as"].iter().for_each(|name| compress(name));
     for watched in ["c", "as", "link/agent.exports"] {
         println!("cargo:rerun-if-changed={watched}");
     }

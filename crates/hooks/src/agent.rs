@@ -12,9 +12,11 @@
 use crate::error::CompileError;
 use crate::install;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The library: `LD_PRELOAD` wants it as a file, see [`install`].
-pub static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_agent.so"));
+pub static AGENT: LazyLock<Vec<u8>> =
+    LazyLock::new(|| install::embedded(include_bytes!(concat!(env!("OUT_DIR"), "/libhomenode_agent.so.zst"))));
 
 /// Environment variable with the path of a plan.
 pub const PLAN_ENV: &str = "HOMENODE_AGENT_PLAN";
@@ -33,5 +35,5 @@ pub fn install() -> Result<PathBuf, CompileError> {
 
 /// As [`install`], below the directory `base`.
 pub fn install_in(base: &Path) -> std::io::Result<PathBuf> {
-    Ok(install::write_all(base, "agent", &[(NAME, AGENT)])?.join(NAME))
+    Ok(install::write_all(base, "agent", &[(NAME, &AGENT)])?.join(NAME))
 }

@@ -60,7 +60,8 @@ fn shared_folder() -> Option<tempfile::TempDir> {
 /// The file is ours, nobody else can change it or what it is called, and it is the library.
 fn assert_out_of_reach(path: &Path, what: &str) {
     assert!(path.ends_with("libhomenode_agent.so") || path.ends_with("libhomenode_hooks.a"), "{what}");
-    let wanted = if path.extension().is_some_and(|e| e == "so") { agent::AGENT } else { &homenode_hooks::ARCHIVE };
+    let wanted: &[u8] =
+        if path.extension().is_some_and(|e| e == "so") { &agent::AGENT } else { &homenode_hooks::ARCHIVE };
     let tries = format!(
         "echo evil > '{p}'; rm -f '{p}'; mv '{d}' '{d}.gone'; mv '{b}' '{b}.gone'; ln -sfn /tmp '{d}'",
         p = path.display(),

@@ -11,7 +11,7 @@
 //! [`numa`] (pages and nodes), [`terminal`]. Then what a shared virtual memory stands on: [`words`] (memory that is atomics),
 //! [`views`] (a heap whose accesses can be trapped page by page), [`trap`] (what handles them), [`interrupt`] (a thread of
 //! another process made to serve), [`fork`], [`segments`] (global variables for a process of another host), [`sparse`], [`net`] (sockets that block
-//! nobody), [`mpi`] (ranks that an mpirun started).
+//! nobody), [`mpi`] (ranks that an mpirun started). `memmove` stands in for that of musl.
 //!
 //! ```
 //! use homenode_sys::dir::Dir;
@@ -35,6 +35,8 @@ pub mod futex;
 pub mod held;
 pub mod interrupt;
 pub mod map;
+#[cfg(all(target_arch = "x86_64", any(test, target_env = "musl")))]
+mod memmove;
 pub mod mpi;
 pub mod net;
 pub mod numa;

@@ -186,12 +186,14 @@ impl<'a> Pass<'a> {
         charges.finish().map_err(Failure::work)?;
         let manifest = reader.manifest();
         let (width, windows) = windows.finish();
-        let stamped = matches!(times, Times::Stamps(_));
-        let (durations, mut notes) = if stamped {
-            (vec![width.saturating_mul(1_000); windows.len()], recorded_notes(by_window(manifest), &setup.machine.name))
+        let (durations, mut notes) = if matches!(times, Times::Stamps(_)) {
+            (vec![width.saturating_mul(1_000); windows.len()], vec!["Time is that of the recording.".to_owned()])
         } else {
             modelled(manifest, &setup, &windows)
         };
+        if manifest.sampling.is_some() {
+            notes.push(estimated(by_window(manifest), &setup.machine.name));
+        }
         if windows.iter().flat_map(|w| &w.shares).all(|(_, share)| share.cost_ps == 0) {
             notes.push(
                 "Nothing that was recorded came from memory: there are no costs, shares and bytes to show.".to_owned(),
@@ -233,8 +235,9 @@ fn by_window(manifest: &Manifest) -> bool {
     manifest.sampling.as_ref().is_some_and(|s| s.unit == SampleUnit::Window)
 }
 
-fn recorded_notes(by_window: bool, machine: &str) -> Vec<String> {
-    let what = if by_window {
+/// What figures of samples are.
+fn estimated(by_window: bool, machine: &str) -> String {
+    if by_window {
         format!(
             "Remote shares count windows in which a thread used a page that {machine} has elsewhere under first touch: nothing says how often it did, and what that cost."
         )
@@ -242,8 +245,7 @@ fn recorded_notes(by_window: bool, machine: &str) -> Vec<String> {
         format!(
             "Costs, remote shares and bytes are estimates, as {machine} has pages under first touch: each sample that may have come from memory counts as a line, with its weight."
         )
-    };
-    vec!["Time is that of the recording.".to_owned(), what]
+    }
 }
 
 /// How long each window takes on the machine, and what is to be said of it.

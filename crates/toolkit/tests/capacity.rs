@@ -6,25 +6,16 @@ use homenode_report::capacity::CapacityDoc;
 use homenode_sim::evidence::GapKind;
 use homenode_synthetic::Builder;
 use homenode_toolkit::{ReportRequest, SimTiersRequest, html, report, sim_tiers, text};
-use homenode_trace::order::OrderKind;
 use homenode_trace::{Op, Sample, Sampling};
 use std::path::Path;
-use support::{OWN, hot_pages, with_expander};
+use support::{OWN, hot_pages, report_of, with_expander};
 
 fn request(folder: &Path, capacity: &[&str]) -> ReportRequest {
     ReportRequest {
-        dataset: folder.join("x.hnt"),
-        compare: None,
         machine: folder.join("own.toml").display().to_string(),
-        blocks: Vec::new(),
         policies: vec!["first-touch".to_owned()],
-        map: None,
-        order: OrderKind::Model,
-        charge_spins: false,
-        model: Default::default(),
-        threshold_percent: 5,
-        verify: false,
         capacity: capacity.iter().map(|s| (*s).to_owned()).collect(),
+        ..report_of(&folder.join("x.hnt"))
     }
 }
 

@@ -1,26 +1,11 @@
 //! The toolkit from outside: every family is listed, every failure says whose fault it is.
+mod support;
 use homenode_command::{Class, output};
 use homenode_export::{ExportRequest, RowsRequest, export};
 use homenode_toolkit::{ReportRequest, check, families, info, recover, report};
 use homenode_trace::order::OrderKind;
 use std::path::{Path, PathBuf};
-
-fn request(dataset: &Path) -> ReportRequest {
-    ReportRequest {
-        dataset: dataset.to_owned(),
-        compare: None,
-        machine: "two-socket".to_owned(),
-        blocks: Vec::new(),
-        policies: Vec::new(),
-        map: None,
-        order: OrderKind::Model,
-        charge_spins: false,
-        model: Default::default(),
-        threshold_percent: 5,
-        verify: false,
-        capacity: Vec::new(),
-    }
-}
+use support::report_of;
 
 #[test]
 fn every_member_of_every_family_has_one_name_and_one_line() {
@@ -48,7 +33,7 @@ fn what_is_no_dataset_is_bad_input_and_what_is_no_option_is_usage() {
     for path in [&missing, &file, &empty] {
         assert_eq!(info(path, &mut ()).expect_err("no dataset").class, Class::Input);
         assert_eq!(recover(path).expect_err("no dataset").class, Class::Input);
-        assert_eq!(report(&request(path), &mut ()).expect_err("no dataset").class, Class::Input);
+        assert_eq!(report(&report_of(path), &mut ()).expect_err("no dataset").class, Class::Input);
         let found = check(path).expect("a check always says something");
         assert!(!found.ok && found.problems.len() == 1, "{:?}", found.problems);
     }
@@ -59,7 +44,7 @@ fn what_is_no_dataset_is_bad_input_and_what_is_no_option_is_usage() {
         |r| r.blocks = vec![1000],
     ];
     for change in wrong {
-        let mut r = request(&missing);
+        let mut r = report_of(&missing);
         change(&mut r);
         let e = report(&r, &mut ()).expect_err("wrong usage");
         assert_eq!(e.class, Class::Usage, "{e}");

@@ -3,7 +3,7 @@
 mod support;
 use homenode_export::{ExportRequest, RowsRequest, export};
 use homenode_synthetic::Builder;
-use homenode_toolkit::{ReportRequest, import, info, report, text};
+use homenode_toolkit::{import, info, report, text};
 use homenode_trace::manifest::PageSample;
 use homenode_trace::order::OrderKind;
 use homenode_trace::{Op, Sample, Sampling};
@@ -33,21 +33,7 @@ const LIST: &str = "1,1,0x10,libc.so.6!pthread_mutex_lock\n2,1,0x20,libc.so.6!pt
 
 /// The report, as JSON and as text.
 fn reported(dataset: &Path) -> (Value, String) {
-    let request = ReportRequest {
-        dataset: dataset.to_owned(),
-        compare: None,
-        machine: "two-socket".to_owned(),
-        blocks: Vec::new(),
-        policies: Vec::new(),
-        map: None,
-        order: OrderKind::Model,
-        charge_spins: false,
-        model: Default::default(),
-        threshold_percent: 5,
-        verify: false,
-        capacity: Vec::new(),
-    };
-    let doc = report(&request, &mut ()).expect("a report");
+    let doc = report(&support::report_of(dataset), &mut ()).expect("a report");
     (serde_json::from_str(&doc.to_json()).expect("JSON"), text(&doc, 100, false))
 }
 

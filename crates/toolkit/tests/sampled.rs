@@ -128,20 +128,7 @@ fn the_report_of_a_sampled_recording_is_an_estimate() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let store = thin_dataset(&exact, OrderKind::Model, &thin).expect("ordered");
     let dataset = on_disk(&store, folder.path(), "thin.hnt");
-    let request = ReportRequest {
-        dataset,
-        compare: None,
-        machine: "ace".to_owned(),
-        blocks: Vec::new(),
-        policies: Vec::new(),
-        map: None,
-        order: OrderKind::Model,
-        charge_spins: false,
-        model: Default::default(),
-        threshold_percent: 5,
-        verify: false,
-        capacity: Vec::new(),
-    };
+    let request = ReportRequest { machine: "ace".to_owned(), ..support::report_of(&dataset) };
     let doc = report(&request, &mut ()).expect("a report");
     let (s, e) = (doc.sampling.as_ref().expect("sampled"), &doc.evaluations[0]);
     assert!(s.spread.is_some_and(|s| s.charged > 3_000) && !s.unseen.is_empty());

@@ -1,6 +1,8 @@
 //! Synthetic programs as datasets on disk, and a machine with an expander.
 #![allow(dead_code, reason = "each test binary uses a part")]
 use homenode_synthetic::Builder;
+use homenode_toolkit::ReportRequest;
+use homenode_trace::order::OrderKind;
 use homenode_trace::store::{MemStore, Store};
 use std::path::Path;
 use tempfile::TempDir;
@@ -31,4 +33,22 @@ pub(crate) fn hot_pages() -> Builder {
     let mut b = Builder::new(1);
     (0..80u64).chain((0..10_000).map(|i| 60 + i % 20)).for_each(|p| _ = b.read(0, 0x10_0000 + p * 4096));
     b
+}
+
+/// The report that is made of a dataset if nobody asks for more, on the machine `two-socket`.
+pub(crate) fn report_of(dataset: &Path) -> ReportRequest {
+    ReportRequest {
+        dataset: dataset.to_owned(),
+        compare: None,
+        machine: "two-socket".to_owned(),
+        blocks: Vec::new(),
+        policies: Vec::new(),
+        map: None,
+        order: OrderKind::Model,
+        charge_spins: false,
+        model: Default::default(),
+        threshold_percent: 5,
+        verify: false,
+        capacity: Vec::new(),
+    }
 }

@@ -6,8 +6,8 @@ import signal
 import time
 
 import check_sweep
-from check_sweep import begin, children
-from harness import SLOW, check, expect, one_line, tail
+from check_sweep import begin
+from harness import SLOW, check, children, expect, one_line, tail
 
 KILLS = 12 if SLOW else 4
 SEED = 13

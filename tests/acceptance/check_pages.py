@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from check_bad_input import source
 from check_quick import PARTS, judge
-from harness import check, end, expect, tail
+from harness import check, children, end, expect, tail
 
 GOLDEN, AGAIN, WORD = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 1 << 64
 
@@ -121,7 +121,9 @@ def a_killed_recorder_leaves_what_pages_it_drew(session):
     process = subprocess.Popen([session.homenode, "record", "-q", "--backend", "hooks", "--sample", "1/4", "-o", dataset, "--", "sh", "-c", f"while {program}; do :; done"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     time.sleep(1.5)
-    os.killpg(process.pid, signal.SIGKILL)
+    # The program has a group of its own.
+    for group in (process.pid, *children(process.pid)):
+        os.killpg(group, signal.SIGKILL)
     end(process)
     session.run("recover", dataset, "-q")
     document = session.json("info", dataset, "--json")

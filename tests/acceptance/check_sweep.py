@@ -12,7 +12,7 @@ import time
 
 import pyarrow.parquet as pq
 
-from harness import ROOT, SLOW, check, expect, one_line, tail
+from harness import ROOT, SLOW, check, children, expect, one_line, tail
 
 sys.path.insert(0, str(ROOT / "tests" / "kit"))
 import kit  # noqa: E402
@@ -58,17 +58,6 @@ def undisturbed(session):
         session.run("sweep", folder / "study.toml", "-o", folder / "out.sweep", "--workers", 2)
         return table(folder), time.monotonic() - began
     return session.once("undisturbed sweep", make)
-
-
-def children(pid):
-    """Process ids of a process's children."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            found += pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
-    except OSError:
-        pass  # it has ended
-    return [int(c) for c in found]
 
 
 def begin(session, folder, *more):

@@ -163,6 +163,17 @@ def end(process):
     process.wait()
 
 
+def children(pid):
+    """Process ids of a process's children."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            found += pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text().split()
+    except OSError:
+        pass  # it has ended
+    return [int(c) for c in found]
+
+
 def run_one(session, function):
     """Runs a check; returns how it ended: passed, failed or skipped."""
     began = time.monotonic()
@@ -226,11 +237,28 @@ def in_lanes(session, checks, lanes):
         return [ended for of in pool.map(run_module, modules) for ended in of]
 
 
+def running(folder):
+    """Commands of processes that have a file below the folder among their words; whoever runs the checks has none."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue  # it has ended
+        if int(process.name) != os.getpid() and any(f"{folder}/" in word for word in words):
+            found.append(f"{process.name} {' '.join(words).strip()[:200]}")
+    return found
+
+
 def run_all(session, checks, lanes=1):
     """Runs the checks, in so many lanes but for those that run alone, afterwards; returns how many failed."""
     beside = [c for c in checks if lanes > 1 and not hasattr(c, "alone")]
     ended = in_lanes(session, beside, lanes) if beside else []
     ended += [run_one(session, c) for c in checks if c not in beside]
+    left = running(session.folder)
+    if left:
+        print(f"\nFAILED: still running: {'; '.join(left)}")
+        ended.append("failed")
     passed, failed, skipped = (ended.count(word) for word in ("passed", "failed", "skipped"))
     print(f"\n{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return failed

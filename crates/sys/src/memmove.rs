@@ -6,7 +6,7 @@ use std::arch::global_asm;
 // from `rdi` and from `rsi` on, `rdx` bytes of each, is read and written; `rcx`, `rdx`, `xmm0` and `xmm1` are the caller's to lose.
 // Where nothing is overwritten before it is read, `memcpy` does it, which musl has whole words copied by. Else it goes back from the
 // end by 16 bytes, each read before any byte of them is written, since what was written stands behind them; the first 16 are read before
-// all others and written last.
+// all others and written last. Fewer than 16 go one by one, the last of them first.
 global_asm!(
     ".globl homenode_memmove",
     ".type homenode_memmove, @function",

@@ -154,11 +154,22 @@ def names(finding_object, wanted):
 
 
 def about(program, finding, bug):
-    """Whether a finding is about the object of a bug: by name, or by the place where the program allocates it."""
+    """Whether a finding is about the object of a bug: by name, or by the place where the program allocates it. What its object
+    is called counts before its places, which may name lines of others ("one of four")."""
+    mine = called(program, finding, bug)
+    others = any(called(program, finding, other) for other in program.truth.get("bugs", []) if other is not bug)
+    return mine or not others and any(names(place, m) for place in finding["places"] for m in made(program, bug))
+
+
+def called(program, finding, bug):
+    """Whether the object of a finding has a name of the bug's object, or is called after the line that allocates it."""
     wanted = bug["object"] if isinstance(bug["object"], list) else [bug["object"]]
-    made = program.lines(bug["made"]) if "made" in bug else []
-    where = [finding["object"], *finding["places"]]
-    return any(names(finding["object"], w) for w in wanted) or any(names(w, m) for w in where for m in made)
+    return any(names(finding["object"], name) for name in [*wanted, *made(program, bug)])
+
+
+def made(program, bug):
+    """Where the program allocates the object of a bug."""
+    return program.lines(bug["made"]) if "made" in bug else []
 
 
 def judge(program, evaluation, verdict):
@@ -196,8 +207,7 @@ def judge_head(program, text, verdict):
         verdict.wrong.append("no word of what it costs at both ends")
     for item in truth.get("shared", []):
         wanted = item["object"] if isinstance(item["object"], list) else [item["object"]]
-        made = program.lines(item["made"]) if "made" in item else []
-        named = any(names(first, w) for w in [*wanted, *made])
+        named = any(names(first, w) for w in [*wanted, *made(program, item)])
         placed = any(names(first, line) for line in program.lines(item["line"]))
         verdict.bugs, verdict.found = verdict.bugs + 1, verdict.found + (named and placed)
         if not named or not placed:

@@ -38,8 +38,11 @@ pub(crate) struct Block {
     /// When it was touched first, and when another thread than the first one read it first, in references.
     pub(crate) touched_at: u64,
     pub(crate) read_at: u64,
-    /// Reads of the first thread before it became shared.
+    /// Reads of the first thread before it became shared, but for what it reads back at once.
     first_reads: u64,
+    /// Address of the last write before it became shared, and whether it was read back.
+    written_at: u64,
+    read_back: bool,
     /// The running run of one node's references, since it became shared, and the references in long runs.
     run_node: NodeId,
     run: u64,
@@ -93,6 +96,18 @@ impl Block {
     pub(crate) fn is_used_first(&self) -> bool {
         self.first_reads.saturating_mul(4) >= self.refs
     }
+    /// A reference before it became shared. Reading a word back right after writing it is no use of it: compilers without
+    /// optimisation do so to initialise several arrays in one statement. A word that is updated again and again is used.
+    #[inline]
+    fn first_use(&mut self, addr: u64, writes: bool, weight: u32) {
+        if !writes {
+            let back = addr == self.written_at && !self.read_back;
+            self.read_back |= back;
+            self.first_reads += u64::from(weight) - u64::from(back && weight > 0);
+        } else if self.written_at != addr {
+            (self.written_at, self.read_back) = (addr, false);
+        }
+    }
     #[inline]
     fn follow(&mut self, thread: u32, node: NodeId, weight: u64) {
         if self.run_node != node {
@@ -129,7 +144,7 @@ fn step<T: PartialEq>(leader: &mut T, votes: &mut u64, voter: T, weight: u64) {
     }
 }
 
-/// The accumulator. Memory: 280 bytes and two costs per possible home for each block and object in it, and 120 bytes
+/// The accumulator. Memory: 296 bytes and two costs per possible home for each block and object in it, and 120 bytes
 /// for each pair of site and object.
 #[derive(Debug)]
 pub struct Attribution {
@@ -224,7 +239,7 @@ impl Attribution {
             b.share(u.node);
         }
         if !b.shared {
-            b.first_reads += u64::from(!u.writes) * u64::from(u.weight);
+            b.first_use(u.addr, u.writes, u.weight);
         } else {
             b.vote(u.thread, u.node, u64::from(u.weight));
             if other && !u.writes && b.read_at == u64::MAX {
@@ -327,6 +342,8 @@ impl Attribution {
                 touched_at: self.time,
                 read_at: u64::MAX,
                 first_reads: 0,
+                written_at: u64::MAX,
+                read_back: false,
                 run_node: first.node,
                 run: 0,
                 settled: 0,

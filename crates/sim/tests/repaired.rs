@@ -359,6 +359,34 @@ fn owners_that_change_with_phases_are_found_and_keeping_the_parts_predicted() {
     }
 }
 
+/// Thread 0 writes all words and reads each of them `back` right away or when all are written; then all threads read their parts.
+fn copied_on(words: u64, back: bool) -> Vec<Merged> {
+    let first = |i: u64| [Op::Write, Op::Read].map(|op| word(0, A + 8 * i, op, 1));
+    let mut refs: Vec<Merged> = (0..words).flat_map(first).collect();
+    if !back {
+        refs.sort_by_key(|r| r.op == Op::Read);
+    }
+    let work = |t: u32| {
+        let part = words / u64::from(THREADS);
+        let mine = u64::from(t) * part..u64::from(t + 1) * part;
+        (0..3).flat_map(|_| mine.clone().map(|i| word(t, A + 8 * i, Op::Read, 2))).collect()
+    };
+    refs.extend(in_turn(&(0..THREADS).map(work).collect::<Vec<Vec<Merged>>>()));
+    refs
+}
+
+#[test]
+fn reading_back_what_was_just_written_is_initialising_and_reading_all_of_it_later_is_a_phase() {
+    for machine in [small_machine(), wide_words()] {
+        let words = 16 << 10;
+        for (back, kind) in [(true, FindingKind::FirstTouch), (false, FindingKind::OwnersChange)] {
+            let found = report(&machine, &copied_on(words, back), vec![("table", A, words * 8)]).findings;
+            let kinds: Vec<FindingKind> = found.iter().map(|f| f.kind).collect();
+            assert_eq!(kinds, [kind], "{} {back}", machine.name);
+        }
+    }
+}
+
 #[test]
 fn the_same_input_gives_the_same_evaluation() {
     let machine = small_machine();

@@ -5,14 +5,15 @@ build = ["gcc", "-O1"]
 machine = "opteron4"
 repaired = ["-DFIXED"]
 required = true
-bugs = [{object = ["a", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
+bugs = [{object = ["all", "main"], made = "made", line = "fill", remedy = ["initialise"]}]
 */
 #include "team.h"
 
 enum { T = 8, N = 64 << 10 };
-static double *a;
+static double *all;
 
 static void body(int id) {
+    double *const a = all;
 #ifdef FIXED
     int mine = id;
 #else
@@ -28,6 +29,6 @@ static void body(int id) {
 }
 
 int main(void) {
-    a = aligned_alloc(4096, N * sizeof *a);  // made
+    all = aligned_alloc(4096, N * sizeof *all);  // made
     team(T);
 }

@@ -16,7 +16,7 @@ struct alignas(64) Settings {
 #endif
     std::atomic<long> version{0};
 };
-static Settings settings;
+Settings settings;
 struct alignas(64) Slot { long over, seed; };
 static Slot slots[12];
 

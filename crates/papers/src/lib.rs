@@ -62,7 +62,7 @@ pub fn reproduce(request: &ReproduceRequest, progress: &mut dyn Progress) -> Res
 /// As [`reproduce`], with the runs of recordings done by others. They see the folder for results, where recordings are.
 ///
 /// # Errors
-/// As [`reproduce`]; a paper whose runs cannot be done apart; a run that fails elsewhere.
+/// As [`reproduce`]; a run that fails elsewhere.
 pub fn reproduce_elsewhere(
     request: &ReproduceRequest,
     elsewhere: &dyn Elsewhere,
@@ -78,10 +78,8 @@ pub fn reproduce_elsewhere(
 pub fn carry_out(unit: &str) -> Result<String, Failure> {
     let unit: Unit = serde_json::from_str(unit).map_err(|e| Failure::usage(format!("no run of a paper: {e}")))?;
     let paper = ALL.iter().find(|p| p.name == unit.paper);
-    match paper.and_then(|paper| paper.carry_out) {
-        Some(carry_out) => carry_out(&unit),
-        None => Err(Failure::usage(format!("'{}' is no paper whose runs are done apart", unit.paper))),
-    }
+    let paper = paper.ok_or_else(|| Failure::usage(format!("there is no experiment '{}'", unit.paper)))?;
+    (paper.carry_out)(&unit)
 }
 
 fn reproduced(
@@ -91,11 +89,6 @@ fn reproduced(
 ) -> Result<ReproduceDoc, Failure> {
     let paper = asked(request)?;
     let name = paper.name;
-    if elsewhere.is_some() && paper.carry_out.is_none() {
-        let others: Vec<&str> = ALL.iter().filter(|p| p.carry_out.is_some()).map(|p| p.name).collect();
-        let others = others.join(", ");
-        return Err(Failure::usage(format!("--dask: runs of {name} are not done apart; those of {others} are")));
-    }
     let left_out = paper.left_out(&request.programs, ALL)?;
     let place = kept::Place::new(request.out.as_deref(), &format!("{name}-{}.recordings", request.size))?;
     let (only, size, folder) = (&request.only[..], &request.size[..], place.path());

@@ -20,8 +20,8 @@ pub struct Paper {
     pub sizes: &'static [&'static str],
     /// Runs the experiments asked for.
     pub run: fn(&Job<'_>, &mut dyn Progress) -> Page,
-    /// Does one run of a recording, whose result it returns as JSON (`null` where there is none); `None` where runs are not apart.
-    pub carry_out: Option<CarryOut>,
+    /// Does one run of a recording, whose result it returns as JSON (`null` where there is none).
+    pub carry_out: CarryOut,
 }
 
 /// Does one run and returns its result as JSON.
@@ -40,7 +40,7 @@ pub struct Job<'a> {
     pub size: &'a str,
     /// A folder for programs and recordings, which may have those of a run that was killed.
     pub folder: &'a Path,
-    /// Who does runs in place of this process, of a paper that has [`Paper::carry_out`].
+    /// Who does runs in place of this process.
     pub elsewhere: Option<&'a dyn Elsewhere>,
 }
 

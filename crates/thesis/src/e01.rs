@@ -2,13 +2,14 @@
 use super::cards::{self, Card};
 use super::lookup::{median, part, two};
 use super::paper::{columns, short};
-use super::program::Program;
+use super::program::{self, Program};
 use super::{CLAIMS, Found, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_judging::claims::{Judged, POINTS};
 use homenode_judging::doc::Table;
 use homenode_judging::rules::Measures;
 use homenode_trace::Merged;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 pub(super) static SPEC: Spec = Spec { id: "E1", title: "size and mix of recordings", begin: Gathered::<Sizes>::boxed };
@@ -17,9 +18,10 @@ struct Sizes {
     programs: Vec<Size>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Size {
-    name: &'static str,
+    #[serde(deserialize_with = "program::name")]
+    name: program::Name,
     refs: u64,
     bytes_per_ref: f64,
     /// Of all references, in percent; of a program with private memory, of those that are not private.

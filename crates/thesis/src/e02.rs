@@ -1,7 +1,7 @@
 //! E2: how much of the writable data a policy keeps local (alpha), how much that matters (beta), what is left (gamma).
 use super::lookup::{median, part, two};
 use super::paper::{columns, number, rows, short};
-use super::program::Program;
+use super::program::{self, Program};
 use super::{CLAIMS, Found, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_judging::claims::Judged;
@@ -14,6 +14,7 @@ use homenode_study::Question;
 use homenode_study::analyses::{self, Ask, Input, Model, Overhead, Times, misprints};
 use homenode_table::Cell;
 use homenode_trace::order::{Again, OrderKind, Source};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec =
     Spec { id: "E2", title: "alpha, beta and gamma of the ACE policy on the ACE", begin: Gathered::<Shares>::boxed };
@@ -29,9 +30,10 @@ struct Shares {
     ours: Vec<Ours>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Ours {
-    name: &'static str,
+    #[serde(deserialize_with = "program::name")]
+    name: program::Name,
     presto: bool,
     times: [f64; 3],
     /// `None` if nothing is written.

@@ -16,6 +16,7 @@ use homenode_study::analyses::{Change, Filter, GAP, LOCAL, Perturber, Series, Sy
 use homenode_study::{Answer, Question, Want, What};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{self, OrderKind};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) static SPEC: Spec =
@@ -39,15 +40,52 @@ struct Disturbed {
 }
 
 /// Results of one program.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct OfProgram {
-    name: &'static str,
+    #[serde(deserialize_with = "program::name")]
+    name: program::Name,
     /// References, to make mean costs.
     references: u64,
     /// By filter, synchronisation, and machine; last the ACE policy on the ACE.
+    #[serde(with = "changes")]
     changes: [[Vec<Change>; 2]; 2],
     /// Of the local filter with synchronisation ignored, and of all others.
     seeds: [u64; 2],
+}
+
+/// Changes as they are sent: of each its cost as recorded, which is all that is looked at of its row, and its costs.
+mod changes {
+    use super::{Change, What};
+    use homenode_base::TotalCost;
+    use homenode_study::Row;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type All<T> = [[Vec<T>; 2]; 2];
+    type Sent = (i128, Vec<i128>);
+
+    pub(super) fn serialize<S: Serializer>(all: &All<Change>, to: S) -> Result<S::Ok, S::Error> {
+        let sent = |c: &Change| (c.row.cost.0, c.costs.iter().map(|cost| cost.0).collect());
+        let each: All<Sent> = all.each_ref().map(|of| of.each_ref().map(|of| of.iter().map(sent).collect()));
+        each.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<All<Change>, D::Error> {
+        let change = |(cost, costs): Sent| Change {
+            row: Row {
+                machine: 0,
+                block_bytes: 0,
+                what: What::WITH_REPLICATION,
+                cost: TotalCost(cost),
+                parts: None,
+                optimum: None,
+                exact: true,
+                done: None,
+            },
+            costs: costs.into_iter().map(TotalCost).collect(),
+        };
+        let all = All::<Sent>::deserialize(from)?;
+        Ok(all.map(|of| of.map(|of| of.into_iter().map(change).collect())))
+    }
 }
 
 /// A disturbed order to be judged.

@@ -11,6 +11,7 @@ use homenode_machine::models;
 use homenode_placement::policies::{Choice, REFERENCES_PER_SECOND, platinum_windows};
 use homenode_study::analyses::{mean_share, naive_cost, share_of_savings};
 use homenode_study::{Question, Want, What};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec = Spec { id: "E4", title: "policies", begin: Gathered::<Policies>::boxed };
 
@@ -32,7 +33,7 @@ const PAGE: u64 = 4096;
 
 struct Policies(Vec<Measured>);
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Measured {
     listed: &'static Listed,
     /// By machine: the optimum.

@@ -10,6 +10,7 @@ use homenode_judging::rules::Measures;
 use homenode_placement::policies::Choice;
 use homenode_study::analyses::{Series, Sweep, is_concave, is_linear, scaled};
 use homenode_study::{Question, Want, What};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec = Spec { id: "E5", title: "price of a move", begin: Gathered::<Prices>::boxed };
 
@@ -33,7 +34,7 @@ struct Prices {
 const SOR: &str = "sorbyr";
 
 /// Lines of one program over a price.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Lines {
     accesses: u64,
     /// Price and cost of the whole program.
@@ -41,7 +42,7 @@ struct Lines {
     policies: Vec<Vec<(i64, i128)>>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Measured {
     listed: &'static Listed,
     over_g: Lines,

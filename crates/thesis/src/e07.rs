@@ -5,6 +5,7 @@ use super::{Bars, CLAIMS, Found, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_judging::claims::Judged;
 use homenode_judging::rules::Measures;
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec =
     Spec { id: "E7", title: "machines of chapter 6", begin: Gathered::<BaseMachines>::boxed };
@@ -16,7 +17,7 @@ const CUT: f64 = 35.0;
 
 struct BaseMachines(Vec<Measured>);
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Measured {
     listed: &'static Listed,
     base: [f64; 5],

@@ -1,7 +1,7 @@
 //! E8: block sizes from a word to two pages on the five machines of chapter 6.
 use super::lookup::{BLOCKS, CC, CC_PLUS, DSM, DSM_PLUS, Machines, NAMES, NUMA, names, part, two};
 use super::paper::{columns, number, rows};
-use super::program::{Listed, Program, QSORTS};
+use super::program::{Listed, P_QSORT, Program, QSORTS};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_judging::claims::Judged;
@@ -17,23 +17,20 @@ type Way = [f64; 3];
 
 struct BlockSizes(Vec<(&'static Listed, Machines)>, Vec<(&'static str, Way)>);
 
-/// A program, and p-qsort in other ways.
-type Measured = (&'static Listed, Machines, Vec<(&'static str, Way)>);
+/// A program, and p-qsort in other ways, by their places in [`QSORTS`].
+type Measured = (&'static Listed, Machines, Vec<(usize, Way)>);
 
 impl Study for BlockSizes {
     type Measured = Measured;
     fn measure(program: &Program) -> Result<Measured, Failure> {
-        let others: &[(&str, Listed)] = if program.listed.name == P_QSORT { &QSORTS } else { &[] };
-        let others = others.iter().map(|(name, listed)| Ok((*name, way(program.other(listed)?.machines()?))));
+        let others = (0..).zip(program.listed.others()).map(|(i, (_, listed))| Ok((i, way(program.other(listed)?.machines()?))));
         Ok((program.listed, program.machines()?.clone(), others.collect::<Result<_, Failure>>()?))
     }
     fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {
-        let qsorts = all.iter().flat_map(|(_, _, others)| others.clone()).collect();
+        let qsorts = all.iter().flat_map(|(_, _, others)| others).map(|(i, way)| (QSORTS[*i].0, *way)).collect();
         BlockSizes(all.into_iter().map(|(listed, machines, _)| (listed, machines)).collect(), qsorts).result()
     }
 }
-
-const P_QSORT: &str = "p-qsort";
 
 fn on_numa(machines: &Machines) -> [f64; 2] {
     [4096, 128].map(|b| machines.at(NUMA, b))

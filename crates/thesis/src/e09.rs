@@ -9,6 +9,7 @@ use homenode_machine::Machine;
 use homenode_machine::models::family::{Coherence, MEMBERS, Parameters};
 use homenode_study::analyses::Series;
 use homenode_study::{Question, Want, What};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec = Spec { id: "E9", title: "overhead of software", begin: Gathered::<Overheads>::boxed };
 
@@ -22,7 +23,7 @@ const BLOCKS: [u64; 3] = [128, 512, 4096];
 
 struct Overheads(Vec<Measured>);
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Measured {
     listed: &'static Listed,
     /// By machine of the family, then by value.

@@ -1,7 +1,7 @@
 //! E10: what TLBs add to small pages.
 use super::lookup::{part, two};
 use super::paper::{columns, number, rows, short};
-use super::program::Program;
+use super::program::{self, Program};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use homenode_command::Failure;
 use homenode_judging::claims::Judged;
@@ -9,7 +9,8 @@ use homenode_judging::doc::Table;
 use homenode_judging::rules::Measures;
 use homenode_machine::models;
 use homenode_study::Want;
-use homenode_study::analyses::{Series, TLB_MODELS, TlbModel, TlbRow, Tlbs, corrected_mcpr, implied_rate, mcpr};
+use homenode_study::analyses::{Series, TLB_MODELS, TlbModel, Tlbs, corrected_mcpr, implied_rate, mcpr};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec = Spec { id: "E10", title: "TLBs and page size", begin: Gathered::<Translation>::boxed };
 
@@ -24,19 +25,20 @@ struct Translation {
     of: Vec<OfProgram>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct OfProgram {
-    name: &'static str,
-    /// By page size, then model.
-    rows: Vec<TlbRow>,
+    #[serde(deserialize_with = "program::name")]
+    name: program::Name,
+    /// Misses a reference, by model and page size.
+    rates: Vec<(String, u64, f64)>,
     /// Optimum on NUMA at 4096 and at 128 bytes.
     mcpr: [f64; 2],
 }
 
 impl OfProgram {
     fn rate(&self, model: &str, page_bytes: u64) -> f64 {
-        let found = self.rows.iter().find(|r| r.model.name == model && r.page_bytes == page_bytes);
-        found.map_or(0.0, TlbRow::rate)
+        let found = self.rates.iter().find(|r| r.0 == model && r.1 == page_bytes);
+        found.map_or(0.0, |r| r.2)
     }
     /// NUMA at 128 bytes with the misses of this TLB, which at 4 KB are taken for none.
     fn corrected(&self, model: &str) -> f64 {
@@ -71,7 +73,8 @@ impl Study for Translation {
         let at =
             |bytes: u64| answer.rows.iter().find(|r| r.block_bytes == bytes).and_then(|r| mcpr(&question, &answer, r));
         let mcpr = [4096, 128].map(|bytes| at(bytes).unwrap_or(1.0));
-        Ok(OfProgram { name: program.listed.name, rows: tlbs.rows(), mcpr })
+        let rates = tlbs.rows().iter().map(|r| (r.model.name.to_owned(), r.page_bytes, r.rate())).collect();
+        Ok(OfProgram { name: program.listed.name, rates, mcpr })
     }
 
     fn conclude(of: Vec<OfProgram>) -> Result<Found, Failure> {

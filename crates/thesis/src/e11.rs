@@ -1,7 +1,7 @@
 //! E11: false sharing by block size.
 use super::lookup::part;
 use super::paper::{columns, number, rows, short};
-use super::program::Program;
+use super::program::{self, Program};
 use super::slopes::{Apart, Price};
 use super::{CLAIMS, Figure, Found, Gathered, Spec, Study};
 use homenode_base::NodeId;
@@ -16,6 +16,7 @@ use homenode_study::analyses::{
     Component, McprParts, MoveCost, Moves, Series, SyntheticTrace, data_ratio, ratio_proves,
 };
 use homenode_trace::order::{Order, OrderKind, Stream};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec = Spec { id: "E11", title: "false sharing", begin: Gathered::<Sharing>::boxed };
 
@@ -31,9 +32,10 @@ struct Sharing {
     of: Vec<OfProgram>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct OfProgram {
-    name: &'static str,
+    #[serde(deserialize_with = "program::name")]
+    name: program::Name,
     references: u64,
     /// (block bytes, moves) on CC, from words up.
     moves: Vec<(u64, u64)>,

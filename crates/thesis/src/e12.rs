@@ -11,6 +11,7 @@ use homenode_machine::models::family::{self, MEMBERS, Parameters};
 use homenode_machine::{Costs, Machine, Matrix};
 use homenode_study::analyses::{Series, is_concave};
 use homenode_study::{Question, Want, What};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec =
     Spec { id: "E12", title: "latency (not in the thesis)", begin: Gathered::<Latencies>::boxed };
@@ -27,7 +28,7 @@ const PAGE: u64 = 4096;
 
 struct Latencies(Vec<Measured>);
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Measured {
     listed: &'static Listed,
     /// By block, machine and latency.

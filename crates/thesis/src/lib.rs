@@ -9,11 +9,12 @@
 //!
 //! **Invariant:** every table, figure and claim that an experiment stands for gets a verdict.
 //!
-//! Reading order: this file, [`program`] (what is run), [`repeat`] (an experiment over several recordings), [`CLAIMS`] (what
-//! was published), then the experiments.
+//! Reading order: this file, [`program`] (what is run), [`repeat`] (an experiment over several recordings), [`elsewhere`]
+//! (recordings that others measure), [`CLAIMS`] (what was published), then the experiments.
 #![forbid(unsafe_code)]
 
 mod cards;
+mod elsewhere;
 mod lookup;
 mod moves_case;
 mod paper;
@@ -58,6 +59,10 @@ trait Experiment: Send {
     }
     /// The recording of this number of the next program.
     fn program(&mut self, number: usize, program: &Program) -> Result<(), Failure>;
+    /// What [`Experiment::program`] would keep of a program, as JSON.
+    fn measured(&self, program: &Program) -> Result<String, Failure>;
+    /// The recording of this number of the next program, measured elsewhere.
+    fn take(&mut self, number: usize, measured: &str) -> Result<(), Failure>;
     /// The recording of this number has the references of one before.
     fn as_before(&mut self, number: usize, before: usize);
     /// All programs were seen.
@@ -75,7 +80,7 @@ pub static SPEC: Paper = Paper {
     programs: Some(|| program::all().iter().map(|l| l.name).collect()),
     sizes: &SIZES,
     run,
-    carry_out: None,
+    carry_out: elsewhere::carry_out,
 };
 
 /// Runs the experiments of these names (`E8`), or all if there is none.
@@ -88,8 +93,11 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     let mut running: Vec<Running> = chosen.iter().map(|spec| Running::new(spec)).collect();
     let looks = running.iter().any(|r| r.experiment.looks());
     let programs: Vec<&Listed> = program::all().iter().filter(|l| looks && job.runs(l.name)).collect();
-    let recording = all_programs(&programs, (job.folder, size_number), &mut running, progress)?;
-    let costs = costs(recording, &running);
+    let at = (job.folder, size_number);
+    let costs = match job.elsewhere {
+        Some(others) => elsewhere::all_programs(others, &programs, at, &mut running, progress)?,
+        None => costs(all_programs(&programs, at, &mut running, progress)?, &running),
+    };
     let found = running.into_iter().map(|r| r.experiment.finish()).collect::<Result<Vec<Found>, Failure>>()?;
     let (doc, pictures) = page(&chosen, job, programs.len(), found, costs)?;
     Ok((doc, Box::new(pictures)))

@@ -4,6 +4,7 @@ use homenode_machine::Machine;
 use homenode_machine::models::family::{MEMBERS, Parameters};
 use homenode_study::analyses::mcpr;
 use homenode_study::{Answer, Question, Row, What};
+use serde::{Deserialize, Serialize};
 
 /// Block sizes of all experiments, in bytes: a word to two pages (section 6.2.3).
 pub(super) const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -42,7 +43,7 @@ impl Answered {
 }
 
 /// Mean cost per reference of the optimum: machine of [`MEMBERS`], block of [`BLOCKS`].
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Machines(pub(super) [[f64; BLOCKS.len()]; MEMBERS.len()]);
 
 impl Machines {

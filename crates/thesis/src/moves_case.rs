@@ -9,6 +9,7 @@ use homenode_judging::claims::Judged;
 use homenode_judging::rules::Measures;
 use homenode_machine::{CopyCost, Costs, GlobalMemory, Machine, models};
 use homenode_study::analyses::Series;
+use serde::{Deserialize, Serialize};
 
 /// Block size of experiments on prices, in bytes.
 pub(super) const PAGE: u64 = 4096;
@@ -21,13 +22,13 @@ pub(super) fn machine(name: &str) -> Machine {
 }
 
 /// The optimum's cost above all references being local, by G, in local references.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Parts {
     accesses: u64,
     points: Vec<Part>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Part {
     g: i64,
     movement: f64,

@@ -1,7 +1,7 @@
 //! Figure 4.3 as printed beside the optimum: what the thesis's own algorithm would have said of our programs.
 use super::lookup::part;
 use super::paper::{columns, short};
-use super::program::Program;
+use super::program::{self, Program};
 use super::{CLAIMS, Found, Gathered, Spec, Study};
 use homenode_base::{Cost, NodeId, Rng, TotalCost, VirtualTime};
 use homenode_command::Failure;
@@ -13,6 +13,7 @@ use homenode_placement::optimum::{Solo, SoloLinear, Solver};
 use homenode_placement::{Access, AccessKind, Start};
 use homenode_study::analyses::{Figure43, figure_4_3};
 use homenode_study::{Answer, Want};
+use serde::{Deserialize, Serialize};
 
 pub(super) static SPEC: Spec =
     Spec { id: "F4.3", title: "figure 4.3 as printed against the optimum", begin: Gathered::<Beside>::boxed };
@@ -32,9 +33,10 @@ struct Beside {
 /// Costs by machine and block size.
 type Costs = [[f64; BLOCKS.len()]; MACHINES.len()];
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct OfProgram {
-    name: &'static str,
+    #[serde(deserialize_with = "program::name")]
+    name: program::Name,
     /// By the figure; on machines without decisions the optimum with its start.
     printed: Costs,
     /// With one free location to begin with, as the figure has it.

@@ -13,6 +13,8 @@ use homenode_sweep::FileSpill;
 use homenode_trace::Merged;
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Order, OrderKind, Stream};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -90,6 +92,9 @@ static LIST: &[Listed] = &[
     listed!("p-life", "thesis/p_life.c", presto: true),
 ];
 
+/// A program whose text leaves open how it works.
+pub(super) const P_QSORT: &str = "p-qsort";
+
 /// p-qsort in other ways that the thesis's text allows: it says neither who goes on with a side, nor how many tasks run at once.
 pub(super) static QSORTS: [(&str, Listed); 3] = [
     ("forks both sides", listed!("p-qsort-both", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_BOTH=1"])),
@@ -99,6 +104,63 @@ pub(super) static QSORTS: [(&str, Listed); 3] = [
         listed!("p-qsort-both-alone", "thesis/p_qsort.c", seeded: true, defines: &["-DHN_BOTH=1", "-DHN_ALONE=1"]),
     ),
 ];
+
+impl Listed {
+    fn run<'a>(&'a self, folder: &'a Path, number: usize) -> Run<'a> {
+        Run { folder, name: self.name, threads: self.threads.into(), number, phase: self.phase }
+    }
+    /// Builds it, if this is the first of its recordings, and records it.
+    fn record(
+        &self,
+        folder: &Path,
+        (size, number): (usize, usize),
+        progress: &mut dyn Progress,
+    ) -> Result<DatasetReader, Failure> {
+        let name = self.name;
+        let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
+        if number == 0 && !programs::built(folder, name, self.source, self.defines).map_err(failed)? {
+            return Err(Failure::work(format!("{name} cannot be built: a C compiler is needed (homenode doctor)")));
+        }
+        let seed = (number + 1).to_string();
+        let seed = if self.seeded { vec!["-r", &seed] } else { Vec::new() };
+        self.run(folder, number).recorded(self.sizes[size].split_whitespace().chain(seed), progress)
+    }
+    /// Records it and those that are looked at beside it; returns the folder of its recording.
+    ///
+    /// # Errors
+    /// As [`Program::record`].
+    pub(super) fn record_all(&self, folder: &Path, (size, number): (usize, usize)) -> Result<PathBuf, Failure> {
+        for listed in std::iter::once(self).chain(self.others().iter().map(|(_, listed)| listed)) {
+            listed.record(folder, (size, number), &mut ())?;
+        }
+        Ok(self.run(folder, number).dataset())
+    }
+    /// Those that are looked at beside it, and what they are called.
+    pub(super) fn others(&self) -> &'static [(&'static str, Listed)] {
+        if self.name == P_QSORT { &QSORTS } else { &[] }
+    }
+}
+
+impl Serialize for Listed {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for &'static Listed {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<&'static Listed, D::Error> {
+        let name = String::deserialize(from)?;
+        LIST.iter().find(|l| l.name == name).ok_or_else(|| D::Error::custom(format!("no program '{name}'")))
+    }
+}
+
+/// The name of a program, as it is kept here (serde would borrow a text from what it reads).
+pub(super) type Name = &'static str;
+
+/// Reads one.
+pub(super) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+    Ok(<&Listed>::deserialize(from)?.name)
+}
 
 /// All programs.
 pub(super) fn all() -> &'static [Listed] {
@@ -119,8 +181,17 @@ pub(super) struct Program {
     machines: OnceLock<Result<Machines, Failure>>,
     /// On disk.
     recorded_bytes: u64,
-    /// Where it was recorded, and as what number; nowhere if it was not run here.
-    run: Option<(PathBuf, usize)>,
+    /// Where it was recorded; nowhere if it was not run here.
+    at: Option<At>,
+}
+
+/// Where a program was recorded.
+struct At {
+    folder: PathBuf,
+    /// Number of the recording.
+    number: usize,
+    /// Whether the others that are looked at beside it are recorded there, too.
+    all: bool,
 }
 
 impl Program {
@@ -135,26 +206,36 @@ impl Program {
         (size, number): (usize, usize),
         progress: &mut dyn Progress,
     ) -> Result<Program, Failure> {
-        let name = listed.name;
-        let failed = |e: std::io::Error| Failure::work(format!("cannot write {}: {e}", folder.display()));
-        if number == 0 && !programs::built(folder, name, listed.source, listed.defines).map_err(failed)? {
-            return Err(Failure::work(format!("{name} cannot be built: a C compiler is needed (homenode doctor)")));
-        }
-        let seed = (number + 1).to_string();
-        let seed = if listed.seeded { vec!["-r", &seed] } else { Vec::new() };
-        let words = listed.sizes[size].split_whitespace().chain(seed);
-        let run = Run { folder, name, threads: listed.threads.into(), number, phase: listed.phase };
-        let reader = run.recorded(words, progress)?;
-        let program = Program::of(listed, size, reader, run.bytes()?)?;
-        Ok(Program { run: Some((folder.to_path_buf(), number)), ..program })
+        let reader = listed.record(folder, (size, number), progress)?;
+        let program = Program::of(listed, size, reader, listed.run(folder, number).bytes()?)?;
+        Ok(Program { at: Some(At { folder: folder.to_path_buf(), number, all: false }), ..program })
+    }
+    /// Partitions a recording that [`Listed::record_all`] made.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn recorded_before(
+        listed: &'static Listed,
+        folder: &Path,
+        (size, number): (usize, usize),
+    ) -> Result<Program, Failure> {
+        let run = listed.run(folder, number);
+        let opened = homenode_command::dataset::open(&run.dataset())?;
+        let program = Program::of(listed, size, opened.reader, run.bytes()?)?;
+        Ok(Program { at: Some(At { folder: folder.to_path_buf(), number, all: true }), ..program })
     }
     /// Another program, recorded where this one was, at its size and with its seed.
     ///
     /// # Errors
     /// As [`Program::record`].
     pub(super) fn other(&self, listed: &'static Listed) -> Result<Program, Failure> {
-        let Some((folder, number)) = &self.run else { return Err(Failure::work("the program was not recorded here")) };
-        Program::record(listed, folder, (self.size, *number), &mut ())
+        let Some(At { folder, number, all }) = &self.at else {
+            return Err(Failure::work("the program was not recorded here"));
+        };
+        match all {
+            true => Program::recorded_before(listed, folder, (self.size, *number)),
+            false => Program::record(listed, folder, (self.size, *number), &mut ()),
+        }
     }
     /// Partitions a recording of so many bytes.
     pub(super) fn of(
@@ -176,7 +257,7 @@ impl Program {
             partition,
             machines: OnceLock::new(),
             recorded_bytes,
-            run: None,
+            at: None,
         })
     }
     /// A question on these machines at these block sizes, with every thread on a processor and node of its own.

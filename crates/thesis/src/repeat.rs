@@ -3,6 +3,8 @@ use super::program::Program;
 use super::{Experiment, Found};
 use homenode_command::Failure;
 use homenode_judging::settled;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Recordings of each program.
 pub(super) const RECORDINGS: usize = 3;
@@ -10,7 +12,7 @@ pub(super) const RECORDINGS: usize = 3;
 /// What an experiment measures in a program and makes of all programs.
 pub(super) trait Study: Send + 'static {
     /// What it keeps of one recording of one program.
-    type Measured: Clone + Send;
+    type Measured: Clone + Send + Serialize + DeserializeOwned;
     /// Whether it looks at programs at all.
     const LOOKS: bool = true;
     /// One recording.
@@ -35,6 +37,14 @@ impl<S: Study> Experiment for Gathered<S> {
     }
     fn program(&mut self, number: usize, program: &Program) -> Result<(), Failure> {
         self.0[number].push(S::measure(program)?);
+        Ok(())
+    }
+    fn measured(&self, program: &Program) -> Result<String, Failure> {
+        serde_json::to_string(&S::measure(program)?).map_err(Failure::work)
+    }
+    fn take(&mut self, number: usize, measured: &str) -> Result<(), Failure> {
+        let measured = serde_json::from_str(measured);
+        self.0[number].push(measured.map_err(|e| Failure::work(format!("no answer of a run: {e}")))?);
         Ok(())
     }
     fn as_before(&mut self, number: usize, before: usize) {

@@ -233,8 +233,8 @@ pub(crate) struct Reproduce {
     /// Folder for the page (Markdown, HTML with its pictures inside), pictures and data; made if missing.
     #[arg(short, long, value_hint = ValueHint::DirPath)]
     pub(crate) output: Option<PathBuf>,
-    /// Have the workers of a Dask cluster do the runs of recordings (of ascoma and bilas), by the address of its scheduler: --output is
-    /// then a folder that all of them share. Needs the Python package, pip install 'homenode[dask]'.
+    /// Have the workers of a Dask cluster do the runs of recordings, by the address of its scheduler: --output is then a folder that all
+    /// of them share. Needs the Python package, pip install 'homenode[dask]'.
     #[arg(long, value_name = "ADDRESS", requires = "output")]
     pub(crate) dask: Option<String>,
     /// Print the result as JSON.

@@ -44,7 +44,7 @@ pub(crate) static SPEC: Paper = Paper {
     programs: Some(|| LIST.iter().map(|l| l.name).collect()),
     sizes: &SIZES,
     run,
-    carry_out: Some(runs::carry_out),
+    carry_out: runs::carry_out,
 };
 
 /// Recordings of each program, but for XS.

@@ -21,8 +21,9 @@ use homenode_judging::claims::{self, Claims};
 use homenode_judging::doc::{ReproduceDoc, SCHEMA};
 use homenode_judging::{Found, Pictures, experiments, settled};
 use homenode_machine::{Coherence, Machine, models};
+use homenode_reproducing::elsewhere::{Elsewhere, Unit};
 use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
-use program::{Asked, LIST, Measured, Piece, REALIGNED, Recorder};
+use program::{Asked, LIST, Measured, REALIGNED, Recorder};
 use std::sync::mpsc::sync_channel;
 use variant::{BASE, OTHERS, Variant};
 
@@ -36,7 +37,7 @@ pub(crate) static SPEC: Paper = Paper {
     programs: None,
     sizes: &SIZES,
     run,
-    carry_out: None,
+    carry_out,
 };
 
 /// Recordings of each program.
@@ -117,11 +118,15 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
         Context { machine: &machine, printed: Printed { rows: &rows, prices: coherence(&machine)? }, size: job.size };
     let looks = chosen.iter().any(|s| s.looks);
     let sweeps = chosen.iter().any(|s| s.id == "E8");
-    let variants: Vec<Variant> = std::iter::once(BASE).chain(OTHERS.into_iter().filter(|_| sweeps)).collect();
     let recordings = if smallest { 1 } else { RECORDINGS };
-    let asked = Asked::new(machine.clone(), &variants)?;
-    let recorder = Recorder { folder: job.folder, size: job.size, asked: &asked, all_layouts: sweeps };
-    let measured = if looks { measured(&recorder, recordings, progress)? } else { Vec::new() };
+    let asked = asked(sweeps)?;
+    let cuts = job.elsewhere.is_none();
+    let recorder = Recorder { folder: job.folder, size: job.size, asked: &asked, all_layouts: sweeps, cuts };
+    let measured = match job.elsewhere {
+        _ if !looks => Vec::new(),
+        Some(elsewhere) => measured_by(elsewhere, &recorder, recordings, progress)?,
+        None => measured(&recorder, recordings, progress)?,
+    };
     let mut found = Vec::new();
     for spec in &chosen {
         let each: Result<Vec<Found>, Failure> = match spec.looks {
@@ -132,6 +137,58 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
     }
     let (doc, pictures) = page(&chosen, job.size, looks.then_some(recordings), found)?;
     Ok((doc, Box::new(pictures)))
+}
+
+/// What protocols are asked, of open points too or not.
+fn asked(open_points: bool) -> Result<Asked, Failure> {
+    let variants: Vec<Variant> = std::iter::once(BASE).chain(OTHERS.into_iter().filter(|_| open_points)).collect();
+    Asked::new(machine()?, &variants)
+}
+
+/// Names of runs: without open points, and with them.
+const RUNS: [&str; 2] = ["the paper's protocols", "open points too"];
+
+/// Does one run of a recording: all protocols.
+///
+/// # Errors
+/// A run or recording that there is not, or that fails.
+fn carry_out(unit: &Unit) -> Result<String, Failure> {
+    let Some(run) = RUNS.iter().position(|name| *name == unit.run) else {
+        return Err(Failure::usage(format!("markatos has no run '{}' of {}", unit.run, unit.program)));
+    };
+    Measured::json(&asked(run == 1)?, &unit.recording, run == 1)
+}
+
+/// As [`measured`], with the protocols asked by others.
+fn measured_by(
+    elsewhere: &dyn Elsewhere,
+    recorder: &Recorder<'_>,
+    recordings: usize,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Vec<Measured>>, Failure> {
+    let mut units = Vec::new();
+    for (i, listed) in (0..).zip(&LIST) {
+        progress.at(listed.app, i, Some(LIST.len() as u64));
+        for number in 0..recordings {
+            recorder.record(listed, number, &mut |_| ())?;
+            let unit = Unit {
+                paper: SPEC.name.into(),
+                program: listed.app.into(),
+                recording: listed.recording(recorder.folder, number),
+                run: RUNS[usize::from(recorder.all_layouts)].into(),
+            };
+            units.push(serde_json::to_string(&unit).map_err(Failure::work)?);
+        }
+    }
+    let mut found: Vec<Vec<Measured>> =
+        (0..recordings).map(|_| LIST.iter().map(|listed| Measured::new(listed.app)).collect()).collect();
+    elsewhere.answers(&units, &mut |number, answer| {
+        let (program, recording) = (number / recordings, number % recordings);
+        let listed = LIST.get(program).ok_or_else(|| Failure::work(format!("nobody asked for run {number}")))?;
+        found[recording][program] = Measured::of(listed.app, &answer)?;
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// All recordings of all programs, by recording. While protocols look at one, the next is recorded and cut.
@@ -161,15 +218,7 @@ fn measured(
             progress.at(listed.app, i, Some(LIST.len() as u64));
             for of_recording in &mut all {
                 let mut one = Measured::new(listed.app);
-                loop {
-                    match receive.recv().map_err(|_| Failure::work("recording ended early"))?? {
-                        Piece::Cut(cut) => one.ask(&cut)?,
-                        Piece::End(counted) => {
-                            one.counted = counted;
-                            break;
-                        }
-                    }
-                }
+                while !one.take(receive.recv().map_err(|_| Failure::work("recording ended early"))??)? {}
                 of_recording.push(one);
             }
         }

@@ -1,7 +1,7 @@
 //! The four programs, recorded now with 64 threads, and what every protocol did with them.
 use super::variant::{self, BASE, PAGES, PROTOCOLS, Variant};
 use homenode_base::{NodeId, TotalCost};
-use homenode_coherence::{Choice, Effects};
+use homenode_coherence::{Choice, EFFECTS, Effects};
 use homenode_command::Failure;
 use homenode_judging::work;
 use homenode_machine::Machine;
@@ -12,8 +12,9 @@ use homenode_sim::{Objects, ThreadBinding};
 use homenode_study::{Layout, Partition, Partitioner, Question, SharedRefs, What};
 use homenode_trace::dataset::DatasetReader;
 use homenode_trace::order::{Again, OrderKind, Source};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Processors, each with a thread (section 3.1.1).
 pub(super) const PROCESSORS: u16 = 64;
@@ -44,7 +45,7 @@ pub(super) static LIST: [Listed; 4] = [
 ];
 
 /// References of a recording.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Counted {
     /// All, private ones too.
     pub(super) all: u64,
@@ -77,11 +78,11 @@ const LAYOUTS: usize = 4;
 /// Page sizes of the paper's realigned tables.
 const PAGES_REALIGNED: [u64; 5] = [256, 1024, 4096, 16384, 65536];
 
-/// What protocols did with one layout of data.
-#[derive(Default)]
+/// What protocols did with one layout of data, by the size of pages.
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Answers {
-    effects: BTreeMap<(String, u64), Effects>,
-    optimum: BTreeMap<u64, TotalCost>,
+    effects: BTreeMap<String, BTreeMap<u64, [u64; EFFECTS]>>,
+    optimum: BTreeMap<u64, i128>,
 }
 
 impl Answers {
@@ -90,8 +91,8 @@ impl Answers {
     /// # Errors
     /// It was not asked.
     pub(super) fn effects(&self, protocol: &str, page_bytes: u64) -> Result<Effects, Failure> {
-        let found = self.effects.get(&(protocol.to_owned(), page_bytes)).copied();
-        found.ok_or_else(|| Failure::work(format!("{protocol} was not asked about pages of {page_bytes} bytes")))
+        let found = self.effects.get(protocol).and_then(|pages| pages.get(&page_bytes)).copied();
+        found.map(Effects).ok_or_else(|| Failure::work(format!("{protocol} was not asked about pages of {page_bytes} bytes")))
     }
     /// Cost of the optimum.
     ///
@@ -99,7 +100,7 @@ impl Answers {
     /// It was not asked.
     pub(super) fn optimum(&self, page_bytes: u64) -> Result<TotalCost, Failure> {
         let found = self.optimum.get(&page_bytes).copied();
-        found.ok_or_else(|| Failure::work(format!("no optimum for pages of {page_bytes} bytes")))
+        found.map(TotalCost).ok_or_else(|| Failure::work(format!("no optimum for pages of {page_bytes} bytes")))
     }
 }
 
@@ -150,6 +151,18 @@ pub(super) struct Recorder<'a> {
     pub(super) asked: &'a Asked,
     /// Whether the other ways of realignment are wanted too.
     pub(super) all_layouts: bool,
+    /// Whether recordings are cut here; else only made.
+    pub(super) cuts: bool,
+}
+
+impl Listed {
+    fn run<'a>(&'a self, folder: &'a Path, number: usize) -> Run<'a> {
+        Run { folder, name: self.name, threads: PROCESSORS.into(), number, phase: Some("traced") }
+    }
+    /// Folder of one of its recordings.
+    pub(super) fn recording(&self, folder: &Path, number: usize) -> PathBuf {
+        self.run(folder, number).dataset()
+    }
 }
 
 impl Recorder<'_> {
@@ -169,12 +182,19 @@ impl Recorder<'_> {
         if number == 0 && !programs::built(folder, name, listed.source, listed.defines).map_err(failed)? {
             return Err(Failure::work(format!("{name} cannot be built: a C compiler is needed (homenode doctor)")));
         }
-        let run = Run { folder, name, threads: PROCESSORS.into(), number, phase: Some("traced") };
+        let run = listed.run(folder, number);
         let reader = run.recorded(["-s", self.size, "-r", &(number + 1).to_string()], &mut ())?;
-        let names = NameTable::new(&reader)?;
+        if self.cuts { self.asked.cut(&reader, self.all_layouts, give) } else { Ok(()) }
+    }
+}
+
+impl Asked {
+    /// Cuts a recording in every layout, or in two.
+    fn cut(&self, reader: &DatasetReader, all_layouts: bool, give: &mut dyn FnMut(Piece)) -> Result<(), Failure> {
+        let names = NameTable::new(reader)?;
         let all = (0..reader.threads()).map(|t| reader.refs(t)).sum();
-        let recorded = || Again { data: &reader, kind: OrderKind::Model };
-        let question = self.asked.question(bindings(&reader), &PAGES, true);
+        let recorded = || Again { data: reader, kind: OrderKind::Model };
+        let question = self.question(bindings(reader), &PAGES, true);
         let places = question.bindings[0].clone();
         let mut all_refs = recorded();
         let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
@@ -182,8 +202,8 @@ impl Recorder<'_> {
         let (partition, counted) = partitioned(&question, &mut shared)?;
         give(Piece::Cut(Box::new(Cut { layout: ORIGINAL, question, partition })));
         let counted = Counted { all, ..counted };
-        for (layout, how, pages) in layouts(counted).into_iter().filter(|l| self.all_layouts || l.0 == REALIGNED) {
-            let question = self.asked.question(bindings(&reader), &pages, false);
+        for (layout, how, pages) in layouts(counted).into_iter().filter(|l| all_layouts || l.0 == REALIGNED) {
+            let question = self.question(bindings(reader), &pages, false);
             let mut all_refs = recorded();
             let objects = || -> Box<dyn Objects + '_> { Box::new(names.follow()) };
             let mut source =
@@ -213,12 +233,41 @@ impl Measured {
     pub(super) fn new(app: &'static str) -> Measured {
         Measured { app, counted: Counted::default(), layouts: Default::default() }
     }
-    /// Asks the protocols about a layout.
+    /// Takes a layout, which the protocols are asked about, or that there are no more of them: true then.
     ///
     /// # Errors
     /// The question cannot be answered.
-    pub(super) fn ask(&mut self, cut: &Cut) -> Result<(), Failure> {
-        answer(&cut.question, &cut.partition, &mut self.layouts[cut.layout])
+    pub(super) fn take(&mut self, piece: Piece) -> Result<bool, Failure> {
+        match piece {
+            Piece::Cut(cut) => answer(&cut.question, &cut.partition, &mut self.layouts[cut.layout]).map(|()| false),
+            Piece::End(counted) => {
+                self.counted = counted;
+                Ok(true)
+            }
+        }
+    }
+    /// All that is found in a recording, as JSON.
+    ///
+    /// # Errors
+    /// A recording that cannot be read.
+    pub(super) fn json(asked: &Asked, recording: &Path, all_layouts: bool) -> Result<String, Failure> {
+        let (mut found, mut done) = (Measured::new(""), Ok(false));
+        let opened = homenode_command::dataset::open(recording)?;
+        asked.cut(&opened.reader, all_layouts, &mut |piece| {
+            if done.is_ok() {
+                done = found.take(piece);
+            }
+        })?;
+        done?;
+        serde_json::to_string(&(&found.counted, &found.layouts)).map_err(Failure::work)
+    }
+    /// What [`Measured::json`] found.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(super) fn of(app: &'static str, json: &str) -> Result<Measured, Failure> {
+        let found = serde_json::from_str(json).map_err(|e| Failure::work(format!("no answer of a run: {e}")));
+        found.map(|(counted, layouts)| Measured { app, counted, layouts })
     }
 }
 
@@ -262,13 +311,13 @@ fn answer(question: &Question, partition: &Partition, found: &mut Answers) -> Re
     let whole = work::answer(question, partition)?;
     for row in &whole.rows {
         if row.what == What::COHERENCE {
-            found.optimum.insert(row.block_bytes, row.cost);
+            found.optimum.insert(row.block_bytes, row.cost.0);
         }
     }
     for (place, protocol) in (0..).zip(&question.protocols) {
         for row in whole.rows.iter().filter(|r| r.what == What::protocol(place)) {
             let effects = row.done.map(|done| done.effects).unwrap_or_default();
-            found.effects.insert((variant::key(protocol), row.block_bytes), effects);
+            found.effects.entry(variant::key(protocol)).or_default().insert(row.block_bytes, effects.0);
         }
     }
     Ok(())

@@ -14,9 +14,11 @@ use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
 use homenode_machine::{Machine, ThreadMap, models};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 use homenode_placement::counts::{ClassCounts, Counts, PageKey, PageUse};
+use homenode_reproducing::elsewhere::{Elsewhere, Unit};
 use homenode_reproducing::paper::{Job, Page, Paper};
 use homenode_trace::dataset::DatasetReader;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Machine and threads: one a core.
 const SETTINGS: [(&str, u32); 2] = [("opteron4", 4), ("opteron8", 16)];
@@ -40,12 +42,12 @@ pub(crate) static SPEC: Paper = Paper {
     programs: None,
     sizes: &["XS", "S", "M"],
     run,
-    carry_out: None,
+    carry_out,
 };
 
 /// Runs everything.
 fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
-    let (programs, outcomes) = outcomes(job.size, job.folder, progress)?;
+    let (programs, outcomes) = outcomes(job, progress)?;
     let mut notes = vec![
         "savings are of memory cost in the model; the thesis measured run time, which also has compute time, queues and caches".to_owned(),
         "references are counted, not misses: these machines are modelled without caches".to_owned(),
@@ -71,25 +73,67 @@ fn run(job: &Job<'_>, progress: &mut dyn Progress) -> Page {
 }
 
 /// What the programs are, in words, and what each came to on each machine.
-fn outcomes(
-    size: &str,
-    folder: &std::path::Path,
-    progress: &mut dyn Progress,
-) -> Result<(String, Vec<Outcome>), Failure> {
-    let programs = programs::Programs::build(folder, size)?;
-    let mut outcomes = Vec::new();
+fn outcomes(job: &Job<'_>, progress: &mut dyn Progress) -> Result<(String, Vec<Outcome>), Failure> {
+    let programs = programs::Programs::build(job.folder, job.size)?;
+    let (mut outcomes, mut left) = (Vec::new(), Vec::new());
     let all = programs.names();
     for (machine, threads) in SETTINGS {
         for (i, program) in (0..).zip(&all) {
             progress.at(machine, i, Some(all.len() as u64));
             let reader = programs.run(program, threads, progress)?;
-            outcomes.push(outcome(program, machine, &reader)?);
+            match programs.recording(program, threads).filter(|_| job.elsewhere.is_some()) {
+                Some(recording) => left.push((*program, machine, recording)),
+                None => outcomes.push(Outcome::of(program, machine, numbers(machine, &reader)?)),
+            }
         }
+    }
+    if let Some(elsewhere) = job.elsewhere {
+        outcomes.extend(done_by(elsewhere, &left)?);
     }
     Ok((programs.words(), outcomes))
 }
 
-fn outcome(program: &'static str, machine: &'static str, reader: &DatasetReader) -> Result<Outcome, Failure> {
+/// What recordings of programs come to on machines, as others find.
+fn done_by(elsewhere: &dyn Elsewhere, left: &[(&'static str, &'static str, PathBuf)]) -> Result<Vec<Outcome>, Failure> {
+    let unit = |(program, machine, recording): &(&str, &str, PathBuf)| Unit {
+        paper: SPEC.name.into(),
+        program: (*program).into(),
+        recording: recording.clone(),
+        run: (*machine).into(),
+    };
+    let units = left.iter().map(|l| serde_json::to_string(&unit(l)).map_err(Failure::work));
+    let mut found: Vec<Option<Outcome>> = left.iter().map(|_| None).collect();
+    elsewhere.answers(&units.collect::<Result<Vec<_>, _>>()?, &mut |number, answer| {
+        let numbers = serde_json::from_str(&answer).map_err(|e| Failure::work(format!("no answer of a run: {e}")))?;
+        let Some((program, machine, _)) = left.get(number) else { return Err(Failure::work("nobody asked for a run")) };
+        found[number] = Some(Outcome::of(program, machine, numbers));
+        Ok(())
+    })?;
+    found.into_iter().map(|outcome| outcome.ok_or_else(|| Failure::work("a run has no answer"))).collect()
+}
+
+/// Does one run of a recording: all numbers of one machine.
+///
+/// # Errors
+/// A run or recording that there is not, or that fails.
+fn carry_out(unit: &Unit) -> Result<String, Failure> {
+    let Some((machine, _)) = SETTINGS.iter().find(|s| s.0 == unit.run) else {
+        return Err(Failure::usage(format!("thakkar has no run '{}' of {}", unit.run, unit.program)));
+    };
+    let opened = homenode_command::dataset::open(&unit.recording)?;
+    serde_json::to_string(&numbers(machine, &opened.reader)?).map_err(Failure::work)
+}
+
+/// What an [`Outcome`] is made of: pages that differ, savings, losses.
+type Numbers = (f64, [f64; 4], Vec<(f64, f64)>);
+
+impl Outcome {
+    fn of(program: &'static str, machine: &'static str, (differ, savings, losses): Numbers) -> Outcome {
+        Outcome { program, machine, differ, savings, losses }
+    }
+}
+
+fn numbers(machine: &str, reader: &DatasetReader) -> Result<Numbers, Failure> {
     let counted = counting::count(reader)?;
     let model = models::find(machine).expect("in the registry");
     let scene = Scene::new(&model, reader)?;
@@ -114,7 +158,7 @@ fn outcome(program: &'static str, machine: &'static str, reader: &DatasetReader)
         (100.0 * same as f64 / all.max(1) as f64, cost.ratio_to(full_cost))
     });
     let differ = 100.0 * other as f64 / pages.len().max(1) as f64;
-    Ok(Outcome { program, machine, differ, savings, losses: losses.collect() })
+    Ok((differ, savings, losses.collect()))
 }
 
 type Homes = BTreeMap<PageKey, NodeId>;

@@ -45,6 +45,11 @@ impl Programs {
         }
     }
 
+    /// Where the recording of one program is; nowhere of a synthetic one.
+    pub(super) fn recording(&self, name: &str, threads: u32) -> Option<PathBuf> {
+        Some(Run { folder: self.folder.as_deref()?, name, threads, number: 0, phase: None }.dataset())
+    }
+
     /// The references of one program.
     pub(super) fn run(&self, name: &str, threads: u32, progress: &mut dyn Progress) -> Result<DatasetReader, Failure> {
         let Some(folder) = &self.folder else { return synthetic::dataset(name, threads) };

@@ -1,10 +1,11 @@
 //! Where the cost of references goes: overhead of moves, data, remote references (Bolosky 1993, figures 7.2 to 7.5).
 use super::component::MoveCost;
 use homenode_placement::Solved;
+use serde::{Deserialize, Serialize};
 
 /// Mean cost per reference in parts: `near + overhead + data + remote` is the whole. On machines that can reference other
 /// nodes the source's figures leave open where that goes; here it is a third part.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McprParts {
     /// What every reference costs if all are local.
     pub near: f64,

@@ -18,7 +18,7 @@ MAGIC, WORDS_AT, LINE = 0x31656D6C6C696B68, 64, 64
 FRAME_REFS = 1 << 16
 WORDS = 4096  # as in killme.c
 THREADS = 3
-KILLS = 200 if SLOW else 12
+KILLS = 200 if SLOW else 8
 # Longest time from the beginning to the kill. What is recorded in it is examined row by row, so all kills are late in the slow
 # tier only, else one in five.
 LATE_S, SOON_S, LATE_EVERY = 0.1, 0.02, 5

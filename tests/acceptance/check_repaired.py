@@ -6,6 +6,8 @@ from harness import SLOW, WORKLOADS, check, expect, first_touch, line_of, slow_c
 
 ARRAYS = ["now", "next"]
 OTHER_THREADS = [3, 5, 6, 7, 8]
+# Options of the stencil: large enough for its grids to be worth a finding.
+SIZE = () if SLOW else ("-n", "384", "-i", "8")
 
 
 def findings(document, kind):
@@ -81,8 +83,7 @@ def first_touch_twins(session):
     """Stencil, 8 threads: the two arrays, their lines and the remedy in text, JSON and page; the promise comes true."""
     source, folder = WORKLOADS / "stencil.c", session.build()
     wanted = places(source, ARRAYS)
-    size = () if SLOW else ("-n", "384", "-i", "8")
-    pair = stencil(session, folder, "8", wanted, source.name, first_store(source), *size)
+    pair = stencil(session, folder, "8", wanted, source.name, first_store(source), *SIZE)
     told(session, pair[0], [*wanted, "parallel"])
     text = session.run("report", pair[1]).stdout
     expect("parallel" not in text, "the repaired program's text gives no advice")
@@ -139,7 +140,7 @@ def first_touch_renamed(session):
     wanted = places(sources / "stencil.c", ["alpha_field", "omega"])
     print(f"  the allocations are now at {', '.join(wanted)}")
     expect(wanted != places(WORKLOADS / "stencil.c", ARRAYS), "the lines did move")
-    for dataset in stencil(session, folder, "8", wanted, "stencil.c", first_store(sources / "stencil.c")):
+    for dataset in stencil(session, folder, "8", wanted, "stencil.c", first_store(sources / "stencil.c"), *SIZE):
         session.forget(dataset)
 
 

@@ -23,7 +23,8 @@ type Measured = (&'static Listed, Machines, Vec<(usize, Way)>);
 impl Study for BlockSizes {
     type Measured = Measured;
     fn measure(program: &Program) -> Result<Measured, Failure> {
-        let others = (0..).zip(program.listed.others()).map(|(i, (_, listed))| Ok((i, way(program.other(listed)?.machines()?))));
+        let others =
+            (0..).zip(program.listed.others()).map(|(i, (_, listed))| Ok((i, way(program.other(listed)?.machines()?))));
         Ok((program.listed, program.machines()?.clone(), others.collect::<Result<_, Failure>>()?))
     }
     fn conclude(all: Vec<Measured>) -> Result<Found, Failure> {

@@ -135,7 +135,7 @@ impl Listed {
         }
         Ok(self.run(folder, number).dataset())
     }
-    /// Those that are looked at beside it, and what they are called.
+    /// Programs that are looked at beside it, and what they are called.
     pub(super) fn others(&self) -> &'static [(&'static str, Listed)] {
         if self.name == P_QSORT { &QSORTS } else { &[] }
     }

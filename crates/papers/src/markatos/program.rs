@@ -92,7 +92,9 @@ impl Answers {
     /// It was not asked.
     pub(super) fn effects(&self, protocol: &str, page_bytes: u64) -> Result<Effects, Failure> {
         let found = self.effects.get(protocol).and_then(|pages| pages.get(&page_bytes)).copied();
-        found.map(Effects).ok_or_else(|| Failure::work(format!("{protocol} was not asked about pages of {page_bytes} bytes")))
+        found
+            .map(Effects)
+            .ok_or_else(|| Failure::work(format!("{protocol} was not asked about pages of {page_bytes} bytes")))
     }
     /// Cost of the optimum.
     ///

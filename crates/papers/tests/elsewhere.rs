@@ -89,7 +89,7 @@ fn is_the_same(what: &str, programs: &[&str], runs: usize) {
 /// Half a minute of a processor: in the slow tier.
 #[test]
 fn pages_of_thakkar_are_the_same_whoever_looks_at_recordings() {
-    if !std::env::var_os("HOMENODE_SLOW").is_some_and(|v| v == "1") {
+    if std::env::var_os("HOMENODE_SLOW").is_none_or(|v| v != "1") {
         return;
     }
     is_the_same("thakkar", &[], 10);

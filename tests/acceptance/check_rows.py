@@ -15,8 +15,8 @@ MACHINES = ["ace", "butterfly"]
 THREADS = "8"
 # A stencil of a million references.
 SMALL = ("-n", "96", "-i", "3")
-# A matrix of an eighth of the references of size XS, and a smaller stencil; the slow tier takes XS.
-LU_ORDER, STENCIL = ("256", ()) if SLOW else ("128", SMALL)
+# A matrix of an eighth of the references of size XS, a smaller grid and a smaller stencil; the slow tier takes XS.
+LU_ORDER, SOR, STENCIL = ("256", (), ()) if SLOW else ("128", ("-n", "258", "-i", "2"), SMALL)
 # Picoseconds of the machine two-socket, near and far.
 CHARGES = {"read": (81_100, 142_050), "write": (81_100, 142_050), "write-back": (11_300, 24_100), "nothing": (0, 0)}
 
@@ -58,8 +58,8 @@ def lu(session):
 
 @check
 def sor(session):
-    """Red-black SOR at size XS: the report equals the recomputation."""
-    for _ in with_rows(session, "sor"):
+    """Red-black SOR: the report equals the recomputation."""
+    for _ in with_rows(session, "sor", *SOR):
         pass
 
 

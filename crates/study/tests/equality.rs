@@ -24,7 +24,7 @@ fn blocks(rng: &mut Rng, how_many: u64) -> Vec<u64> {
 }
 
 fn cases(default: u64) -> u64 {
-    if std::env::var_os("HOMENODE_SLOW").is_some() { default * 20 } else { default }
+    if std::env::var_os("HOMENODE_SLOW").is_some() { default * 40 } else { default }
 }
 
 fn op(what: u8, writes: u8) -> Op {
@@ -77,7 +77,7 @@ fn machines(rng: &mut Rng) -> Vec<Machine> {
 
 #[test]
 fn random_traces() {
-    let cases = u32::try_from(cases(6)).expect("a number of cases");
+    let cases = u32::try_from(cases(3)).expect("a number of cases");
     let config = Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(1000), ..Config::default() };
     // Questions are made of the seed and stay as they are while references are left out of a trace that fails.
     let run = TestRunner::new(config).run(&(any::<u64>().no_shrink(), traces(12, 1500)), |(seed, mut refs)| {
@@ -102,7 +102,7 @@ fn random_traces() {
 
 #[test]
 fn caches() {
-    for case in 0..cases(4) {
+    for case in 0..cases(2) {
         let mut rng = Rng::new(2000 + case);
         let mut small = model("two-socket");
         let caches = small.sections.caches.as_mut().expect("a machine with caches");
@@ -122,7 +122,7 @@ fn caches() {
 /// Machines of one shape with other distances: what policies do on them is counted in one run.
 #[test]
 fn distances() {
-    for case in 0..cases(6) {
+    for case in 0..cases(3) {
         let mut rng = Rng::new(5000 + case);
         let (near, caches) = (1 + rng.below(4) as i64, case % 3 == 2);
         let base = model(["opteron4", "ace", "two-socket"][case as usize % 3]);
@@ -149,7 +149,7 @@ fn distances() {
 
 #[test]
 fn samples() {
-    for case in 0..cases(6) {
+    for case in 0..cases(3) {
         let mut rng = Rng::new(3000 + case);
         let mut machines = machines(&mut rng);
         machines.push(model("two-socket"));
@@ -170,7 +170,7 @@ fn samples() {
 /// one that does not look at times does the same whenever things happen.
 #[test]
 fn policies_do_not_look_at_more_than_they_say() {
-    for case in 0..cases(6) {
+    for case in 0..cases(3) {
         let mut rng = Rng::new(4000 + case);
         let base = ["ace", "butterfly"].map(model)[case as usize % 2].clone();
         let mut other = base.clone();

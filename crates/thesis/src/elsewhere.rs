@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// What was found in one recording.
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct OfRecording {
     /// See [`Program::print`].
     print: u64,
     /// By experiment of the run: what it measured, as JSON.
@@ -41,7 +41,7 @@ pub(super) fn all_programs(
         }
     }
     let recorded = began.elapsed().as_secs_f64();
-    let mut answers: Vec<Option<Found>> = units.iter().map(|_| None).collect();
+    let mut answers: Vec<Option<OfRecording>> = units.iter().map(|_| None).collect();
     elsewhere.answers(&units, &mut |number, answer| {
         let place = answers.get_mut(number).ok_or_else(|| Failure::work(format!("nobody asked for run {number}")))?;
         *place = Some(serde_json::from_str(&answer).map_err(no_answer)?);
@@ -49,7 +49,7 @@ pub(super) fn all_programs(
     })?;
     for of_program in answers.chunks(RECORDINGS) {
         let found = of_program.iter().map(|f| f.as_ref().ok_or_else(|| Failure::work("a run has no answer")));
-        give(&found.collect::<Result<Vec<&Found>, _>>()?, running)?;
+        give(&found.collect::<Result<Vec<&OfRecording>, _>>()?, running)?;
     }
     Ok(format!(
         "Cost of this page: building and recording the programs {recorded:.0} s on the clock; experiments were done by a cluster."
@@ -57,7 +57,7 @@ pub(super) fn all_programs(
 }
 
 /// Gives experiments what was found in the recordings of one program; those with the same references count as one.
-fn give(found: &[&Found], running: &mut [Running]) -> Result<(), Failure> {
+fn give(found: &[&OfRecording], running: &mut [Running]) -> Result<(), Failure> {
     for (number, one) in found.iter().enumerate() {
         let before = found[..number].iter().position(|other| other.print == one.print);
         for (i, running) in running.iter_mut().enumerate() {
@@ -92,7 +92,7 @@ pub(super) fn carry_out(unit: &Unit) -> Result<String, Failure> {
     let folder = unit.recording.parent().ok_or_else(none)?;
     let program = Program::recorded_before(listed, folder, (size, number))?;
     let measured = running.iter().map(|r| r.experiment.measured(&program));
-    let found = Found { print: program.print(), measured: measured.collect::<Result<_, _>>()? };
+    let found = OfRecording { print: program.print(), measured: measured.collect::<Result<_, _>>()? };
     serde_json::to_string(&found).map_err(Failure::work)
 }
 

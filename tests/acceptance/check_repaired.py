@@ -6,8 +6,8 @@ from harness import SLOW, WORKLOADS, check, expect, first_touch, line_of, slow_c
 
 ARRAYS = ["now", "next"]
 OTHER_THREADS = [3, 5, 6, 7, 8]
-# Options of the stencil: large enough for its grids to be worth a finding.
-SIZE = () if SLOW else ("-n", "384", "-i", "8")
+# Options of a small stencil, whose grids are just worth a finding.
+SMALL = ("-n", "193", "-i", "3")
 
 
 def findings(document, kind):
@@ -83,7 +83,8 @@ def first_touch_twins(session):
     """Stencil, 8 threads: the two arrays, their lines and the remedy in text, JSON and page; the promise comes true."""
     source, folder = WORKLOADS / "stencil.c", session.build()
     wanted = places(source, ARRAYS)
-    pair = stencil(session, folder, "8", wanted, source.name, first_store(source), *SIZE)
+    size = () if SLOW else ("-n", "384", "-i", "8")
+    pair = stencil(session, folder, "8", wanted, source.name, first_store(source), *size)
     told(session, pair[0], [*wanted, "parallel"])
     text = session.run("report", pair[1]).stdout
     expect("parallel" not in text, "the repaired program's text gives no advice")
@@ -100,7 +101,7 @@ def first_touch_other_threads(session):
     source = WORKLOADS / "stencil.c"
     for threads in OTHER_THREADS + ([4, 9, 13] if SLOW else []):
         pair = stencil(session, session.build(), str(threads), places(source, ARRAYS), source.name, first_store(source),
-                       "-n", "193", "-i", "3")
+                       *SMALL)
         evaluation = session.report(pair[0])["evaluations"][0]
         below = int(evaluation["predicted_all"]) < min(int(o["total"]) for o in evaluation["optimum"])
         text = re.sub(r"\s+", " ", session.run("report", pair[0]).stdout)
@@ -116,6 +117,9 @@ def first_touch_five_threads(session):
     for dataset in stencil(session, session.build(), "5", places(source, ARRAYS), source.name,
                            first_store(source)):
         session.forget(dataset)
+
+
+RENAMED = "stencil stencil_fixed kv kv_padded"
 
 
 def moved_sources(session):
@@ -136,11 +140,12 @@ def moved_sources(session):
 def first_touch_renamed(session):
     """Stencil with renamed arrays and moved lines: the advice follows."""
     sources = session.once("renamed", lambda: moved_sources(session))
-    folder = session.build("gcc", "-O2", sources=sources)
+    folder = session.build("gcc", "-O2", sources=sources, only=RENAMED)
     wanted = places(sources / "stencil.c", ["alpha_field", "omega"])
     print(f"  the allocations are now at {', '.join(wanted)}")
     expect(wanted != places(WORKLOADS / "stencil.c", ARRAYS), "the lines did move")
-    for dataset in stencil(session, folder, "8", wanted, "stencil.c", first_store(sources / "stencil.c"), *SIZE):
+    for dataset in stencil(session, folder, "8", wanted, "stencil.c", first_store(sources / "stencil.c"),
+                           *(() if SLOW else SMALL)):
         session.forget(dataset)
 
 
@@ -192,7 +197,7 @@ def false_sharing_twins(session):
 def false_sharing_renamed(session):
     """Key-value server with a renamed array, moved lines and 6 threads: the advice follows."""
     sources = session.once("renamed", lambda: moved_sources(session))
-    kv_pair(session, session.build("gcc", "-O2", sources=sources), sources / "kv.c", "tallies", "6")
+    kv_pair(session, session.build("gcc", "-O2", sources=sources, only=RENAMED), sources / "kv.c", "tallies", "6")
 
 
 @check

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The README's way on four nodes in a ring: a stencil whose first thread touched everything.
 # guest: --nodes 4 --topology ring --timeout 240
+# tier: slow
 # programs: where stencil homenode hold
 # files: lib/acceptance.sh golden/topo-4-ring.txt
 . ./check.sh

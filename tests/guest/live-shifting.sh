@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a run says was local is what the program itself counted, and nothing of the kernel's is set that was not allowed.
 # guest: --nodes 2 --cpus-per-node 2 --timeout 240
+# tier: slow
 # programs: shifting homenode hold
 # files: lib/shifting.sh
 . ./check.sh

@@ -1,5 +1,6 @@
 //! Runs of recordings that other processes do, such as workers of a cluster.
 use homenode_command::Failure;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,4 +30,22 @@ pub trait Elsewhere: Sync {
         units: &[String],
         each: &mut dyn FnMut(usize, String) -> Result<(), Failure>,
     ) -> Result<(), Failure>;
+}
+
+/// Has all units done, and returns their answers in the order of the units.
+///
+/// # Errors
+/// A unit that fails or has no answer, an answer that is none, or nobody who does them.
+pub fn answered<T: DeserializeOwned>(elsewhere: &dyn Elsewhere, units: &[Unit]) -> Result<Vec<T>, Failure> {
+    let texts = units.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>();
+    let texts = texts.map_err(|e| Failure::usage(format!("a recording whose name is no text: {e}")))?;
+    let mut answers: Vec<Option<T>> = units.iter().map(|_| None).collect();
+    elsewhere.answers(&texts, &mut |number, answer| {
+        let place = answers.get_mut(number).ok_or_else(|| Failure::work(format!("nobody asked for run {number}")))?;
+        let found = serde_json::from_str(&answer);
+        *place = Some(found.map_err(|e| Failure::work(format!("no answer of run {number}: {e}")))?);
+        Ok(())
+    })?;
+    let missing = |number: usize| Failure::work(format!("run {number} has no answer"));
+    answers.into_iter().enumerate().map(|(number, found)| found.ok_or_else(|| missing(number))).collect()
 }

@@ -4,7 +4,7 @@ use super::program::{self, Listed, Program};
 use super::repeat::RECORDINGS;
 use super::{ALL, Running, SIZES, SPEC};
 use homenode_command::{Failure, Progress};
-use homenode_reproducing::elsewhere::{Elsewhere, Unit};
+use homenode_reproducing::elsewhere::{self, Elsewhere, Unit};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -36,28 +36,19 @@ pub(super) fn all_programs(
         for number in 0..RECORDINGS {
             let recording = listed.record_all(folder, (size, number))?;
             let run = format!("{} {number} {}", SIZES[size], ids.join(" "));
-            let unit = Unit { paper: SPEC.name.into(), program: listed.name.into(), recording, run };
-            units.push(serde_json::to_string(&unit).map_err(Failure::work)?);
+            units.push(Unit { paper: SPEC.name.into(), program: listed.name.into(), recording, run });
         }
     }
     let recorded = began.elapsed().as_secs_f64();
-    let mut answers: Vec<Option<OfRecording>> = units.iter().map(|_| None).collect();
-    elsewhere.answers(&units, &mut |number, answer| {
-        let place = answers.get_mut(number).ok_or_else(|| Failure::work(format!("nobody asked for run {number}")))?;
-        *place = Some(serde_json::from_str(&answer).map_err(no_answer)?);
-        Ok(())
-    })?;
-    for of_program in answers.chunks(RECORDINGS) {
-        let found = of_program.iter().map(|f| f.as_ref().ok_or_else(|| Failure::work("a run has no answer")));
-        give(&found.collect::<Result<Vec<&OfRecording>, _>>()?, running)?;
-    }
+    let answers: Vec<OfRecording> = elsewhere::answered(elsewhere, &units)?;
+    answers.chunks(RECORDINGS).try_for_each(|of_program| give(of_program, running))?;
     Ok(format!(
         "Cost of this page: building and recording the programs {recorded:.0} s on the clock; experiments were done by a cluster."
     ))
 }
 
 /// Gives experiments what was found in the recordings of one program; those with the same references count as one.
-fn give(found: &[&OfRecording], running: &mut [Running]) -> Result<(), Failure> {
+fn give(found: &[OfRecording], running: &mut [Running]) -> Result<(), Failure> {
     for (number, one) in found.iter().enumerate() {
         let before = found[..number].iter().position(|other| other.print == one.print);
         for (i, running) in running.iter_mut().enumerate() {
@@ -71,10 +62,6 @@ fn give(found: &[&OfRecording], running: &mut [Running]) -> Result<(), Failure> 
         }
     }
     Ok(())
-}
-
-fn no_answer(e: serde_json::Error) -> Failure {
-    Failure::work(format!("no answer of a run: {e}"))
 }
 
 /// Does one run: all experiments of its name look at a recording.

@@ -21,7 +21,7 @@ use homenode_judging::claims::{self, Claims};
 use homenode_judging::doc::{ReproduceDoc, SCHEMA};
 use homenode_judging::{Found, Pictures, experiments, settled};
 use homenode_machine::{Coherence, Machine, models};
-use homenode_reproducing::elsewhere::{Elsewhere, Unit};
+use homenode_reproducing::elsewhere::{self, Elsewhere, Unit};
 use homenode_reproducing::paper::{Job, Page, Paper, SIZES};
 use program::{Asked, LIST, Measured, REALIGNED, Recorder};
 use std::sync::mpsc::sync_channel;
@@ -171,23 +171,18 @@ fn measured_by(
         progress.at(listed.app, i, Some(LIST.len() as u64));
         for number in 0..recordings {
             recorder.record(listed, number, &mut |_| ())?;
-            let unit = Unit {
+            units.push(Unit {
                 paper: SPEC.name.into(),
                 program: listed.app.into(),
                 recording: listed.recording(recorder.folder, number),
                 run: RUNS[usize::from(recorder.all_layouts)].into(),
-            };
-            units.push(serde_json::to_string(&unit).map_err(Failure::work)?);
+            });
         }
     }
-    let mut found: Vec<Vec<Measured>> =
-        (0..recordings).map(|_| LIST.iter().map(|listed| Measured::new(listed.app)).collect()).collect();
-    elsewhere.answers(&units, &mut |number, answer| {
-        let (program, recording) = (number / recordings, number % recordings);
-        let listed = LIST.get(program).ok_or_else(|| Failure::work(format!("nobody asked for run {number}")))?;
-        found[recording][program] = Measured::of(listed.app, &answer)?;
-        Ok(())
-    })?;
+    let mut found: Vec<Vec<Measured>> = (0..recordings).map(|_| Vec::new()).collect();
+    for (i, answer) in elsewhere::answered(elsewhere, &units)?.into_iter().enumerate() {
+        found[i % recordings].push(Measured::of(LIST[i / recordings].app, answer));
+    }
     Ok(found)
 }
 

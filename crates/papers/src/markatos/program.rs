@@ -264,12 +264,8 @@ impl Measured {
         serde_json::to_string(&(&found.counted, &found.layouts)).map_err(Failure::work)
     }
     /// What [`Measured::json`] found.
-    ///
-    /// # Errors
-    /// It is none.
-    pub(super) fn of(app: &'static str, json: &str) -> Result<Measured, Failure> {
-        let found = serde_json::from_str(json).map_err(|e| Failure::work(format!("no answer of a run: {e}")));
-        found.map(|(counted, layouts)| Measured { app, counted, layouts })
+    pub(super) fn of(app: &'static str, (counted, layouts): (Counted, [Answers; LAYOUTS])) -> Measured {
+        Measured { app, counted, layouts }
     }
 }
 

@@ -14,7 +14,7 @@ use homenode_judging::doc::{ReproduceDoc, SCHEMA, Table};
 use homenode_machine::{Machine, ThreadMap, models};
 use homenode_placement::affinity::{Distances, Question, Rule, Terms};
 use homenode_placement::counts::{ClassCounts, Counts, PageKey, PageUse};
-use homenode_reproducing::elsewhere::{Elsewhere, Unit};
+use homenode_reproducing::elsewhere::{self, Elsewhere, Unit};
 use homenode_reproducing::paper::{Job, Page, Paper};
 use homenode_trace::dataset::DatasetReader;
 use std::collections::BTreeMap;
@@ -101,15 +101,13 @@ fn done_by(elsewhere: &dyn Elsewhere, left: &[(&'static str, &'static str, PathB
         recording: recording.clone(),
         run: (*machine).into(),
     };
-    let units = left.iter().map(|l| serde_json::to_string(&unit(l)).map_err(Failure::work));
-    let mut found: Vec<Option<Outcome>> = left.iter().map(|_| None).collect();
-    elsewhere.answers(&units.collect::<Result<Vec<_>, _>>()?, &mut |number, answer| {
-        let numbers = serde_json::from_str(&answer).map_err(|e| Failure::work(format!("no answer of a run: {e}")))?;
-        let Some((program, machine, _)) = left.get(number) else { return Err(Failure::work("nobody asked for a run")) };
-        found[number] = Some(Outcome::of(program, machine, numbers));
-        Ok(())
-    })?;
-    found.into_iter().map(|outcome| outcome.ok_or_else(|| Failure::work("a run has no answer"))).collect()
+    let units: Vec<Unit> = left.iter().map(unit).collect();
+    let numbers = elsewhere::answered(elsewhere, &units)?;
+    Ok(left
+        .iter()
+        .zip(numbers)
+        .map(|((program, machine, _), numbers)| Outcome::of(program, machine, numbers))
+        .collect())
 }
 
 /// Does one run of a recording: all numbers of one machine.
